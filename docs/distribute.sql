@@ -33,5 +33,8 @@ SELECT create_distributed_table('issue_count_deltas', 'domain_id', colocate_with
 SELECT create_distributed_table('issue_sets', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('issue_values', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('issue_set_deltas', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_text_marks', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_text_segments', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_text_grams', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('attachments', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('attachment_pieces', 'domain_id', colocate_with => 'domain_clocks');

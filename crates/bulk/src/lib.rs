@@ -13,6 +13,7 @@ mod outage;
 mod progress;
 mod purge;
 mod runner;
+mod settling;
 mod worker;
 mod worker_slots;
 

@@ -18,6 +18,7 @@ use crate::entry_reader::queue_limits;
 use crate::expiry_clock::ExpiryClock;
 use crate::outage::Outage;
 use crate::purge::purge_loop;
+use crate::settling::settling_loop;
 use crate::worker;
 use crate::worker_slots::Slots;
 
@@ -25,6 +26,8 @@ use crate::worker_slots::Slots;
 const LEASE: Duration = Duration::from_secs(30);
 /// The default of [`RunnerConfig::work_max`].
 const WORK_MAX: Duration = Duration::from_mins(1);
+/// How often to look for texts to take into the index, by default.
+const SETTLE_EVERY: Duration = Duration::from_secs(1);
 /// How long a server runs before it removes expired records, by default.
 const PURGE_AFTER_START: Duration = Duration::from_hours(1);
 /// How long a clock goes on after a jump forward before records expire by it, by default.
@@ -46,6 +49,8 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
+    /// How often to look for texts to take into the index.
+    pub settle_every: Duration,
     /// How long a server runs before it removes anything: a clock may be wrong at first.
     pub purge_after_start: Duration,
     /// How long the clock must go on from a time that it jumped forward to before anything expires
@@ -67,6 +72,7 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
+            settle_every: SETTLE_EVERY,
             purge_after_start: PURGE_AFTER_START,
             purge_after_jump: PURGE_AFTER_JUMP,
             work_max: WORK_MAX,
@@ -81,11 +87,12 @@ pub struct Runner {
     stopping: watch::Sender<bool>,
     running: JoinHandle<()>,
     purging: JoinHandle<()>,
+    settling: JoinHandle<()>,
 }
 
 impl Runner {
-    /// Starts to run tasks and to purge on the current Tokio runtime. Both arguments are usually
-    /// the same store.
+    /// Starts to run tasks, to purge and to settle texts on the current Tokio runtime. Both
+    /// arguments are usually the same store.
     pub fn start(
         store: Arc<dyn Work>,
         upkeep: Arc<dyn Upkeep>,
@@ -103,15 +110,17 @@ impl Runner {
             one_thread: config.one_thread,
         };
         let expiry = ExpiryClock::new(config.purge_after_start, config.purge_after_jump);
+        let settling =
+            tokio::spawn(settling_loop(context.clone(), upkeep.clone(), config.settle_every));
         let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every, expiry));
         let running = tokio::spawn(run(context, config));
-        Self { stopping, running, purging }
+        Self { stopping, running, purging, settling }
     }
 
     /// Stops claiming, waits for the current chunks of the workers and releases the leases.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        for ended in [self.running.await, self.purging.await] {
+        for ended in [self.running.await, self.purging.await, self.settling.await] {
             if let Err(error) = ended {
                 tracing::error!(%error, "the bulk runner did not end cleanly");
             }

@@ -19,8 +19,9 @@ use caseload_store::{
     DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, FailAttempt,
     GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
     ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    SessionKind, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
+    SessionKind, SettleTexts, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin,
+    attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -436,6 +437,10 @@ impl Upkeep for PostgresStore {
             // Deltas that other servers left.
             Ok(issues::compact_remaining(&self.engine).await? || purged || removed)
         })
+    }
+
+    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
+        Box::pin(issues::settle(&self.engine, how))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

@@ -21,7 +21,7 @@ use caseload_store::{
     DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, FailAttempt,
     GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
     ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    SessionKind, StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics,
+    SessionKind, SettleTexts, StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics,
     StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments,
     idempotency,
 };
@@ -453,6 +453,10 @@ impl Upkeep for SqliteStore {
             failpoint::reached(Failpoint::PurgeAfterCommit);
             Ok(more)
         })
+    }
+
+    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
+        boxed(issues::settle(&self.engine, how))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

@@ -29,6 +29,10 @@ pub enum Failpoint {
     PurgeBeforeCommit,
     /// A step of a purge is committed.
     PurgeAfterCommit,
+    /// A segment of the text index is written but not committed.
+    SettleBeforeCommit,
+    /// A segment of the text index is committed.
+    SettleAfterCommit,
     /// Rows of a copy are written but not committed.
     CopyBeforeCommit,
     /// Rows of a copy are committed with its progress.
@@ -41,6 +45,9 @@ impl Failpoint {
     /// The failpoints of a copy.
     pub const OF_A_COPY: [Self; 3] =
         [Self::CopyBeforeCommit, Self::CopyAfterCommit, Self::CopyBeforeFinish];
+
+    /// The failpoints of settling texts.
+    pub const OF_SETTLING: [Self; 2] = [Self::SettleBeforeCommit, Self::SettleAfterCommit];
 
     /// The failpoints of a server.
     pub const OF_A_SERVER: [Self; 12] = [

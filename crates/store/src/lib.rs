@@ -26,6 +26,7 @@ pub mod rowset;
 pub mod sql;
 mod task_log;
 pub mod tasks;
+pub mod text_index;
 pub mod throttle;
 
 pub use contract::*;

@@ -81,6 +81,7 @@ fn rows(folder: &Path) -> String {
     for table in names(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
          AND name NOT IN ('refinery_schema_history', 'copy_progress', 'issue_sets', 'issue_values')
+         AND name NOT LIKE 'issue_text_%'
          ORDER BY name",
     ) {
         let columns = names(&format!(

@@ -11,8 +11,8 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask,
-    CreateBackup, EntrySource, FailAttempt, NextEntries, RenewLeases, StoreError, StoreFuture,
-    StoreMetrics, Trial, TryEntry, Upkeep, Work, WorkerSlots,
+    CreateBackup, EntrySource, FailAttempt, NextEntries, RenewLeases, SettleTexts, StoreError,
+    StoreFuture, StoreMetrics, Trial, TryEntry, Upkeep, Work, WorkerSlots,
 };
 use caseload_store_sqlite::{InMemoryStore, WithLeases};
 use parking_lot::Mutex;
@@ -234,6 +234,10 @@ impl Upkeep for Server {
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
         let run = move |store: &InMemoryStore| store.purge_expired(now);
         self.call(Request("purges", None), run, |_, _| {})
+    }
+
+    fn settle_texts(&self, _: SettleTexts) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

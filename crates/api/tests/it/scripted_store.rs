@@ -20,9 +20,9 @@ use caseload_store::{
     DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
     Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
     ListTasks, PackedBlock, ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize,
-    RecordKind, RenderedIssue, RenderedProfile, SessionKind, StageAttachment, StagePayload,
-    StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Upkeep,
+    RecordKind, RenderedIssue, RenderedProfile, SessionKind, SettleTexts, StageAttachment,
+    StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -376,6 +376,7 @@ impl Upkeep for ScriptedStore {
         check() -> CheckReport;
         backup(command: CreateBackup) -> BackupReport;
         purge_expired(now: UnixMillis) -> bool;
+        settle_texts(how: SettleTexts) -> bool;
         close() -> ();
     }
 

@@ -8,7 +8,7 @@ use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::time::{DAY_MS, UnixMillis};
 use caseload_store::{
     BackupReport, CheckReport, CreateBackup, CreateTask, Domain, IdempotencyKey, Idempotent,
-    RecordKind, StagePayload, Store, StoreFuture, StoreMetrics, StoredAnswer, Upkeep,
+    RecordKind, SettleTexts, StagePayload, Store, StoreFuture, StoreMetrics, StoredAnswer, Upkeep,
 };
 use caseload_teststore::on_each_store;
 use parking_lot::Mutex;
@@ -50,6 +50,10 @@ impl Upkeep for Noting {
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
         self.times.lock().push(now);
         self.store.purge_expired(now)
+    }
+
+    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
+        self.store.settle_texts(how)
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

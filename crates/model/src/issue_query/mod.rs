@@ -15,6 +15,7 @@ mod matches;
 mod message_list;
 mod query;
 mod rating;
+mod searched_texts;
 
 pub use crate::issue::{IssueView, TimestampFormat};
 pub use crate::parameters::{
@@ -46,3 +47,4 @@ pub use message_list::{
 };
 pub use query::{IssueQuery, Person, Sort, SortKey, SortOrder, TimeRange};
 pub use rating::RatingSet;
+pub use searched_texts::SearchedTexts;

@@ -11,6 +11,7 @@ mod tasks;
 use futures_util::future::BoxFuture;
 
 use super::engine::{Client, Engine};
+use super::issues::check_text_index;
 use caseload_store::check::Findings;
 use caseload_store::{CheckReport, StoreError};
 
@@ -52,5 +53,8 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
         report.verified.extend(found.verified);
         report.faults.extend(found.faults);
     }
+    let found = check_text_index(engine).await?;
+    report.verified.extend(found.verified);
+    report.faults.extend(found.faults);
     Ok(report)
 }

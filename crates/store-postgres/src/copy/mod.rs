@@ -31,7 +31,7 @@ use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
 use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
-use caseload_store::copy::tables::{TABLES, Table};
+use caseload_store::copy::tables::{MARK_TEXTS, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::{CheckReport, StoreError, StoreFuture};
 use statements::TableStatements;
@@ -48,7 +48,14 @@ const NO_TIME_LIMIT: &str = "SET LOCAL statement_timeout = 0; \
     SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'";
 
 /// Tables of this backend that are not in the list of copied tables.
-const OWN_TABLES: &[&str] = &["task_queue", "issue_count_deltas", "issue_set_deltas"];
+const OWN_TABLES: &[&str] = &[
+    "task_queue",
+    "issue_count_deltas",
+    "issue_set_deltas",
+    "issue_text_marks",
+    "issue_text_segments",
+    "issue_text_grams",
+];
 
 /// Fails if the store is the target of an unfinished copy.
 pub(super) async fn refuse_unfinished(
@@ -416,6 +423,7 @@ impl CopyEnd for PostgresEnd {
                    (SELECT max(i.\"row\") FROM issues i WHERE i.domain_id = c.domain_id), 0);
                  UPDATE domain_clocks SET checksum = {} + last_profile_change_at + last_task_seq
                    + last_issue_row;
+                 DELETE FROM issue_text_marks; {MARK_TEXTS};
                  COMMIT; ANALYZE",
                 last_domain_id.max(1),
                 last_domain_id > 0,

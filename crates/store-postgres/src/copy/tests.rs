@@ -8,12 +8,15 @@ use tokio_postgres::{Config, NoTls};
 use super::*;
 use caseload_store::copy::tables::Kind;
 
-/// Tables that a copy leaves out: the queue is made from the tasks, and deltas are compacted
-/// before.
+/// Tables that a copy leaves out: the queue is made from the tasks, deltas are compacted before,
+/// and the text index is built again.
 const OWN: &[&str] = &[
     "task_queue",
     "issue_count_deltas",
     "issue_set_deltas",
+    "issue_text_marks",
+    "issue_text_segments",
+    "issue_text_grams",
     "copy_progress",
     "refinery_schema_history",
 ];

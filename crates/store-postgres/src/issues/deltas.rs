@@ -1,9 +1,11 @@
-//! Writes index updates as rows of the delta tables, where no two writers meet. Imports write the
+//! Writes index updates as rows of the delta tables, and marks for the text index, where no two
+//! writers meet. Imports write the
 //! sparse terms of new issues directly to their table.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;
 use tokio::try_join;
+use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::engine::store_error;
@@ -11,6 +13,7 @@ use crate::engine::{Client, Column, CopyRows, Params};
 use caseload_store::StoreError;
 use caseload_store::issues::{IndexChanges, IndexUpdate, TermStep, TermUpdate, not_in_term};
 use caseload_store::rowset::{LIST, encode_rows, offset_of};
+use caseload_store::text_index::TextMark;
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";
@@ -75,6 +78,7 @@ impl Deltas {
         let Some(CopiedDeltas { counts, sets }) = self.copied else {
             return insert(client, domain, &self.update).await;
         };
+        let marks = Marks::prepare(client, &self.update.texts).await?;
         let of_counts = client.prepare_copy(COUNTS).await?;
         let of_sets = client.prepare_copy(SETS).await?;
         let SparseEntries { parts: in_parts, kinds, values, blocks, rows } =
@@ -97,6 +101,7 @@ impl Deltas {
                 let params: Params<'_> = &[&domain.0, &kinds, &values, &blocks, &rows];
                 client.prepared_execute(&write_entries, params).await
             },
+            marks.write(client, domain),
         )?;
         Ok(())
     }
@@ -246,11 +251,43 @@ async fn insert(client: &Client, domain: DomainId, update: &IndexUpdate) -> Resu
         entered.push(enter);
         gone.push(leave);
     }
+    let marks = Marks::prepare(client, &update.texts).await?;
     let of_counts: [&(dyn ToSql + Sync); 5] = [&domain.0, &facets, &values, &days, &sums];
     let of_sets: [&(dyn ToSql + Sync); 6] = [&domain.0, &kinds, &terms, &blocks, &entered, &gone];
     try_join!(
         client.prepared_execute(&counts, &of_counts),
         client.prepared_execute(&insert, &of_sets),
+        marks.write(client, domain),
     )?;
     Ok(())
+}
+
+/// Marks for the text index.
+struct Marks {
+    insert: Option<Statement>,
+    first: Vec<i64>,
+    last: Vec<i64>,
+    erased: Vec<bool>,
+}
+
+impl Marks {
+    async fn prepare(client: &Client, marks: &[TextMark]) -> Result<Self, StoreError> {
+        const INSERT: &str = "INSERT INTO issue_text_marks (domain_id, first_row, last_row, erased)
+             SELECT $1, m.first_row, m.last_row, m.erased
+             FROM unnest($2::bigint[], $3::bigint[], $4::boolean[])
+             AS m(first_row, last_row, erased)";
+        let insert = if marks.is_empty() { None } else { Some(client.prepare(INSERT).await?) };
+        Ok(Self {
+            insert,
+            first: marks.iter().map(|mark| mark.first.into()).collect(),
+            last: marks.iter().map(|mark| mark.last.into()).collect(),
+            erased: marks.iter().map(|mark| mark.erased).collect(),
+        })
+    }
+
+    async fn write(&self, client: &Client, domain: DomainId) -> Result<u64, StoreError> {
+        let Some(insert) = &self.insert else { return Ok(0) };
+        let params: Params<'_> = &[&domain.0, &self.first, &self.last, &self.erased];
+        client.prepared_execute(insert, params).await
+    }
 }

@@ -8,6 +8,7 @@ use caseload_store::StoreError;
 use caseload_store::query::find::within;
 use caseload_store::query::{Answers, Leaf, Matches, Source};
 use caseload_store::rowset::row_number;
+use caseload_store::text_index::candidates;
 use futures_util::future::{try_join, try_join_all};
 use roaring::RoaringBitmap;
 use tokio_postgres::{Row, Statement};
@@ -23,7 +24,12 @@ pub(super) fn find(
     matches: &Matches,
 ) -> Result<RoaringBitmap, StoreError> {
     let leaves = matches.filters.leaves();
-    let rows = fetch(db, domain, &leaves)?;
+    let mut rows = fetch(db, domain, &leaves)?;
+    for (leaf, rows) in leaves.iter().zip(&mut rows) {
+        if let Leaf::Text(text) = leaf {
+            *rows = candidates(db, domain, text)?;
+        }
+    }
     let mut answers = Answers::new(leaves, rows);
     let found = matches.filters.eval(&mut |leaf| Ok::<_, StoreError>(answers.take(leaf)))?;
     within(source, found, &matches.spans)
@@ -80,7 +86,7 @@ enum Lookup<'l> {
 impl<'l> Lookup<'l> {
     fn of(leaf: &'l Leaf) -> Option<Self> {
         match leaf {
-            Leaf::Term { .. } => None,
+            Leaf::Term { .. } | Leaf::Text(_) => None,
             Leaf::Range { kind, from, until } => Some(Self::Range { kind: *kind, from, until }),
             Leaf::Ids(ids) => {
                 let ids = ids.iter().filter_map(|id| i64::try_from(*id).ok());

@@ -19,6 +19,7 @@ mod scan;
 mod sets;
 mod source;
 mod sql;
+mod text_index;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
 pub(super) use sets::{apply as apply_delta, block_number};
 use source::IssueSource;
+pub(super) use text_index::{check as check_text_index, settle};
 
 pub(super) async fn list(
     engine: &Arc<Engine>,

@@ -19,6 +19,7 @@ use rusqlite::Connection;
 
 use crate::Fault;
 use crate::engine::{Engine, on_blocking_thread};
+use crate::issues::check_text_index;
 
 /// A check of one part of the stored data.
 type Check = fn(&Connection, &mut Findings) -> Result<(), Fault>;
@@ -37,6 +38,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("issues", issues::rows),
     ("counts of issues", issues::counts),
     ("terms of issues", issue_terms::terms),
+    ("text index", check_text_index),
     ("attachments", attachments::files),
 ];
 

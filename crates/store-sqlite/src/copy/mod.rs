@@ -23,8 +23,9 @@ use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
 use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
-use caseload_store::copy::tables::{Kind, TABLES, Table};
+use caseload_store::copy::tables::{Kind, MARK_TEXTS, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::text_index::TABLES as TEXT_TABLES;
 use caseload_store::{CheckReport, StoreError, StoreFuture};
 use statements::TableStatements;
 
@@ -154,8 +155,8 @@ impl CopyEnd for SqliteEnd {
     fn clear(&self) -> StoreFuture<'_, ()> {
         self.run(|conn| {
             let transaction = conn.transaction()?;
-            for table in TABLES.iter().rev() {
-                transaction.execute(&format!("DELETE FROM {}", table.name), [])?;
+            for table in TABLES.iter().map(|table| table.name).rev().chain(TEXT_TABLES) {
+                transaction.execute(&format!("DELETE FROM {table}"), [])?;
             }
             transaction.execute("DELETE FROM sqlite_sequence", [])?;
             transaction.execute("DELETE FROM copy_progress", [])?;
@@ -185,6 +186,9 @@ impl CopyEnd for SqliteEnd {
             )?;
             let sum = CLOCK_COLUMNS.join(" + ");
             conn.execute(&format!("UPDATE domain_clocks SET checksum = {sum}"), [])?;
+            // The text index is built again, from the issues of the target.
+            conn.execute("DELETE FROM issue_text_marks", [])?;
+            conn.execute(MARK_TEXTS, [])?;
             failpoint::reached(Failpoint::CopyBeforeFinish);
             Ok(())
         })

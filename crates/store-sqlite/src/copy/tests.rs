@@ -7,8 +7,15 @@ use crate::SqliteStore;
 use caseload_store::OpenMode;
 use caseload_store::copy::tables::{Kind, TABLES};
 
-/// Tables about the file itself, which a copy leaves out.
-const OWN_TABLES: &[&str] = &["probe", "copy_progress", "refinery_schema_history"];
+/// Tables about the file itself, which a copy leaves out, and the text index, which is built again.
+const OWN_TABLES: &[&str] = &[
+    "probe",
+    "copy_progress",
+    "refinery_schema_history",
+    "issue_text_marks",
+    "issue_text_segments",
+    "issue_text_grams",
+];
 
 /// Columns that a copy leaves out, and why.
 const OWN_COLUMNS: &[(&str, &str)] = &[

@@ -1,4 +1,5 @@
-//! Writes index updates: the counters and term sets of a chunk or command.
+//! Writes index updates: the counters, term sets and marks for the text index of a chunk or
+//! command.
 //! [`caseload_store::issues`] computes the update. Invariant: a counter of zero and an empty set
 //! have no row.
 
@@ -10,6 +11,7 @@ use crate::Fault;
 use caseload_store::StoreError;
 use caseload_store::issues::{IndexUpdate, TermStep, TermUpdate, not_in_term};
 use caseload_store::rowset::{decode, encode, encode_rows};
+use caseload_store::text_index::TextMark;
 
 /// Writes an index update.
 pub(super) fn update(
@@ -18,6 +20,13 @@ pub(super) fn update(
     update: &IndexUpdate,
 ) -> Result<(), Fault> {
     update_counters(conn, domain, update)?;
+    let mut mark = conn.prepare_cached(
+        "INSERT INTO issue_text_marks (domain_id, first_row, last_row, erased)
+         VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for TextMark { first, last, erased } in &update.texts {
+        mark.execute(params![domain.0, first, last, erased])?;
+    }
     let (mut sets, mut values) = (Statements::of(conn, SETS)?, Statements::of(conn, VALUES)?);
     for steps in update.terms() {
         let statements = if steps.kind.is_sparse() { &mut values } else { &mut sets };

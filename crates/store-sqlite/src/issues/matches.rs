@@ -10,11 +10,13 @@ use caseload_model::time::DAY_MS;
 use caseload_store::query::find::within;
 use caseload_store::query::{Counters, DaySplit, Leaf, Matches, Rows, Source, Span};
 use caseload_store::rowset::block_of;
+use caseload_store::text_index::candidates;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
 use super::{counts, sets};
 use crate::Fault;
+use crate::tx::Tx;
 
 /// The longest span of time that is short.
 const SHORT_SPAN_MS: i64 = 2 * DAY_MS;
@@ -73,5 +75,6 @@ fn answer(
         Leaf::Term { kind, values } => sets::any(conn, domain, *kind, values, blocks),
         Leaf::Range { kind, from, until } => sets::between(conn, domain, *kind, from, until),
         Leaf::Ids(ids) => sets::ids(conn, domain, ids),
+        Leaf::Text(text) => Ok(candidates(&Tx(conn), domain, text)?),
     }
 }

@@ -16,11 +16,13 @@ mod records;
 mod sets;
 mod source;
 mod sql;
+mod text_index;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
 pub(super) use source::IssueSource;
+pub(super) use text_index::{check as check_text_index, settle};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

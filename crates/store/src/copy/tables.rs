@@ -75,6 +75,10 @@ const fn large(name: &'static str, columns: &'static [Column]) -> Table {
     Table { name, columns, in_fingerprint: false }
 }
 
+/// Marks every issue for the text index, which a target builds again from its issues.
+pub const MARK_TEXTS: &str = "INSERT INTO issue_text_marks (domain_id, first_row, last_row, erased)
+     SELECT i.domain_id, min(i.row), max(i.row), FALSE FROM issues i GROUP BY i.domain_id";
+
 /// All tables, in the order in which they are copied.
 pub static TABLES: &[Table] = &[
     small(

@@ -10,6 +10,7 @@ use foldhash::{HashMap, HashMapExt as _};
 
 use crate::StoreError;
 use crate::rowset::{block_of, row_number};
+use crate::text_index::{TextMark, may_differ};
 
 /// The part of an issue that decides its counters and terms.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,9 @@ pub struct IndexChanges {
     counters: HashMap<Box<[u8]>, i64>,
     /// By kind and value. A row may occur several times; its first and its last step count.
     terms: HashMap<Box<[u8]>, Steps>,
+    /// Rows whose texts change, and rows that are deleted.
+    written: Vec<u32>,
+    erased: Vec<u32>,
     /// A buffer for keys.
     key: Vec<u8>,
 }
@@ -49,6 +53,11 @@ impl IndexChanges {
         after: Option<IndexedIssue<'_>>,
     ) -> Result<(), StoreError> {
         let row = row_number(row)?;
+        match (before, after) {
+            (Some(_), None) => self.erased.push(row),
+            (Some(before), Some(after)) if !may_differ(before.fragments, after.fragments) => {}
+            _ => self.written.push(row),
+        }
         for (issue, step) in [(before, TermStep::Leaves), (after, TermStep::Enters)] {
             if let Some(issue) = issue {
                 self.note(row, issue, step);
@@ -58,7 +67,7 @@ impl IndexChanges {
     }
 
     fn note(&mut self, row: u32, issue: IndexedIssue<'_>, step: TermStep) {
-        let Self { counters, terms, key } = self;
+        let Self { counters, terms, key, .. } = self;
         let by = if step == TermStep::Enters { 1 } else { -1 };
         visit_counters(issue.columns, &mut |facet, value, day| {
             counter_key(facet, value, day, key);
@@ -83,11 +92,22 @@ impl IndexChanges {
         let mut counters = changed(self.counters);
         counters.extend(changed(spans(&counters)));
         let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
-        let mut update = IndexUpdate { counters, terms: terms.collect() };
+        let mut texts = marks(self.written, false);
+        texts.extend(marks(self.erased, true));
+        let mut update = IndexUpdate { counters, terms: terms.collect(), texts };
         update.counters.sort_unstable();
         update.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         update
     }
+}
+
+/// Marks of these rows, one for each range.
+fn marks(mut rows: Vec<u32>, erased: bool) -> Vec<TextMark> {
+    rows.sort_unstable();
+    rows.dedup();
+    let ranges = rows.chunk_by(|a, b| a + 1 == *b);
+    let mark = |rows: &[u32]| TextMark { first: rows[0], last: rows[rows.len() - 1], erased };
+    ranges.map(mark).collect()
 }
 
 /// Counters whose value changes.
@@ -111,6 +131,8 @@ fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
 pub struct IndexUpdate {
     counters: Vec<(Box<[u8]>, i64)>,
     terms: Vec<(Box<[u8]>, Steps)>,
+    /// Rows that the text index has to read.
+    pub texts: Vec<TextMark>,
 }
 
 /// Rows of one block that enter or leave a term.

@@ -130,7 +130,7 @@ fn matches_steps<E>(
 ) -> Result<Option<Size>, E> {
     let alone = |set: &Set| {
         let mut sets = vec![set.clone()];
-        if set.is_complement() {
+        if set.is_complement() || set.has_text() {
             sets.push(Set::term(TermKind::All, b""));
         }
         Matches { filters: Set::And(sets), spans: Vec::new(), texts: false }

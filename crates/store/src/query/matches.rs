@@ -1,6 +1,7 @@
 //! The matches of a query as data: a set expression of its filters, the spans of time that narrow
-//! it, and whether texts are read after that. A text has no index, so a query that tests texts
-//! takes every issue that its other filters let through. Invariant: without tests of texts, the set
+//! it, and whether texts are read after that. The text index only says which issues may contain a
+//! text, so a query that tests texts takes every issue that the other filters and the index let
+//! through. Invariant: without tests of texts, the set
 //! within the spans has exactly the issues that the model's `IssueQuery` matches.
 
 use caseload_model::decimal::Decimal;
@@ -16,6 +17,7 @@ use caseload_model::issue_query::{
 
 use super::counters::range_of;
 use super::set::{Leaf, Set};
+use crate::text_index::grams::has_grams;
 
 /// How the matches of a query are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +47,43 @@ impl Matches {
                 .filter(|span| !span.range.is_unbounded())
                 .collect();
         let mut sets = filters(query, assignees);
+        may_contain(&mut sets, query);
+        // A candidate of the text index may be a row that is gone.
+        let is_exact = |set: &Set| matches!(set, Set::Leaf(leaf) if !matches!(leaf, Leaf::Text(_)));
+        if sets.iter().any(Set::has_text) && !sets.iter().any(is_exact) {
+            sets.push(Set::term(TermKind::All, b""));
+        }
         if spans.is_empty() && sets.iter().all(Set::is_complement) {
             sets.push(Set::term(TermKind::All, b""));
         }
         Self { filters: Set::And(sets), spans, texts: tests_texts(query) }
+    }
+}
+
+impl Matches {
+    /// Every issue.
+    pub fn every() -> Self {
+        let filters = Set::term(TermKind::All, b"");
+        Self { filters, spans: Vec::new(), texts: false }
+    }
+}
+
+/// What the text index says about the texts that the query asks for. It leaves out short ones.
+fn may_contain(sets: &mut Vec<Set>, query: &IssueQuery) {
+    let conditions = [&query.title, &query.messages, &query.notes, &query.feedback_comment];
+    let all = query.text.iter().chain(conditions.into_iter().flat_map(|texts| &texts.and));
+    sets.extend(all.filter_map(|text| may_contain_any(std::slice::from_ref(text))));
+    sets.extend(conditions.into_iter().filter_map(|texts| may_contain_any(texts.or.as_deref()?)));
+}
+
+/// The issues that may contain one of these texts; `None` if a text is too short.
+fn may_contain_any(texts: &[String]) -> Option<Set> {
+    if !texts.iter().all(|text| has_grams(text)) {
+        return None;
+    }
+    match texts {
+        [text] => Some(Set::Leaf(Leaf::Text(text.clone()))),
+        _ => Some(Set::Or(texts.iter().map(|text| Set::Leaf(Leaf::Text(text.clone()))).collect())),
     }
 }
 
@@ -247,7 +282,10 @@ fn custom_field(kind: FieldType, key: &str, test: &FieldTest) -> Set {
             choices(&[word.to_owned()])
         }
         // The text is read later; a field that is not set holds none.
-        FieldTest::Contains(_) => is_set(),
+        FieldTest::Contains(words) => match may_contain_any(words) {
+            Some(texts) => Set::And(vec![is_set(), texts]),
+            None => is_set(),
+        },
         FieldTest::DoesNotContain(_) => Set::EVERY,
         FieldTest::OneOf(any) => choices(any),
         FieldTest::NoneOf(none) => choices(none).not(),

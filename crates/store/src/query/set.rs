@@ -15,6 +15,8 @@ pub enum Leaf {
     Range { kind: TermKind, from: Vec<u8>, until: Vec<u8> },
     /// The issues with these ids.
     Ids(Vec<u64>),
+    /// The rows that may contain this text, by the text index. Some of these may be gone.
+    Text(String),
 }
 
 /// A set of issues.
@@ -48,6 +50,11 @@ impl Set {
     /// The set, or the issues outside of it.
     pub(super) fn only_if(self, inside: bool) -> Self {
         if inside { self } else { self.not() }
+    }
+
+    /// Whether the text index is asked for it.
+    pub(super) fn has_text(&self) -> bool {
+        self.leaves().iter().any(|leaf| matches!(leaf, Leaf::Text(_)))
     }
 
     /// Whether evaluation gives the rows that the set lacks. It follows from the form alone.

@@ -142,6 +142,7 @@ fn leaf(leaf: &Leaf) -> String {
         Leaf::Range { from, .. } => format!("{} within a range", field(from).0),
         Leaf::Ids(ids) if ids.len() == 1 => "one of 1 id".to_owned(),
         Leaf::Ids(ids) => format!("one of {} ids", ids.len()),
+        Leaf::Text(text) => format!("may contain {text:?} by the text index"),
     }
 }
 

@@ -44,6 +44,7 @@ async fn copied(command: &CopyStore) -> Result<CopyReport, StoreError> {
 fn rows(folder: &Path) -> String {
     dump_but(folder, |table, column| {
         table == "copy_progress"
+            || table.starts_with("issue_text_")
             || column.starts_with("lease_")
             || (column == "seq" && table != "tasks")
     })

@@ -18,6 +18,8 @@ mod people;
 mod poison;
 mod slot_leasing;
 mod steps;
+#[cfg(debug_assertions)]
+mod texts;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

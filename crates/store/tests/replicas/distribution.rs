@@ -193,6 +193,7 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
             attachments_belong_to_their_message;
         ended_keys: a_command_of_a_key_that_ended_is_refused;
         trials: an_entry_tried_twice_alone_without_a_commit_is_parked;
+        texts: random_writes_are_found_before_and_after_the_index_takes_them_in;
         filled: a_store_with_rows_in_every_table_passes_the_check;
     );
     let unbound = |from: &str, text: &str| -> String {

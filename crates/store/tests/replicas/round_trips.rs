@@ -40,7 +40,7 @@ const LISTS: [(&str, u64); 15] = [
     (r#"ids=[20,40,60]&state=new&author-emails={"or":["ada@example.org"]}"#, 3),
     (r#"assignee-emails={"or":["grace@example.org"]}&tags={"and":["a"]}"#, 4),
     (r#"custom-fields={"number":{"and":{"n":{"is_greater_than":1080}}}}&redacted=false"#, 3),
-    (r#"tags={"and":["a"]}&messages={"and":["refund"]}"#, 4),
+    (r#"tags={"and":["a"]}&messages={"and":["refund"]}"#, 6),
     ("redacted=false", 4),
     ("redacted=false&created-since=5000&created-until=6000000", 5),
 ];

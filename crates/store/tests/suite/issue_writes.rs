@@ -56,7 +56,7 @@ pub(super) async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fiel
     made.location.rsplit('/').next().unwrap().parse().unwrap()
 }
 
-fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
+pub(super) fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
     let (request, faults) = read_message(&pairs(fields));
     assert_eq!(faults, []);
     AddMessage { origin: origin(domain, NOW), issue_id, request, attachments: Vec::new() }

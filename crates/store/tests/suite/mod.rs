@@ -22,6 +22,7 @@ pub(crate) mod steps;
 pub(crate) mod support;
 pub(crate) mod task_ends;
 pub(crate) mod tasks;
+pub(crate) mod texts;
 pub(crate) mod trials;
 pub(crate) mod uploads;
 
@@ -201,6 +202,10 @@ macro_rules! store_suite {
             attachments_belong_to_their_message,
             unclaimed_attachments_are_purged,
             a_message_with_a_lost_attachment_is_refused,
+        );
+        $crate::store_suite!(@ $open, texts:
+            random_writes_are_found_before_and_after_the_index_takes_them_in,
+            many_issues_are_settled_in_steps_and_a_few_are_left_for_later,
         );
     };
     (@ $open:path, $module:ident: $($behaviour:ident,)+) => {

@@ -148,7 +148,7 @@ fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
 }
 
 /// A text without its escapes.
-fn unescaped(text: &[u8]) -> Vec<u8> {
+pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
     let quoted = [b"\"", text, b"\""].concat();
     match json::parse(&quoted) {
         Ok(Json::String(text)) => text.into_owned().into_bytes(),

@@ -1,0 +1,87 @@
+//! The text index: its statements ([`TextIndexStore`]), a step of settling, and its check. A step
+//! is planned in one snapshot and carried out in a transaction of its own.
+
+use caseload_model::ids::DomainId;
+use caseload_store::check::Findings;
+use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::fair_slots::NO_DOMAIN;
+use caseload_store::text_index::{self, TextIndexStore};
+use caseload_store::{CheckReport, SettleTexts, StoreError};
+use tokio_postgres::types::ToSql;
+
+use super::IssueSource;
+use crate::domains::{LOCK_DOMAIN, ids_and_names};
+use crate::engine::{BlockingClient, Engine};
+
+/// The first half of the lock's number; that of compactions is another one.
+const LOCK_CLASS: i32 = 0x6361_7378;
+
+impl TextIndexStore for BlockingClient<'_> {
+    fn lock_text_index(&self, domain: DomainId) -> Result<bool, StoreError> {
+        self.wait(async {
+            let client = self.client();
+            let lock = "SELECT pg_try_advisory_xact_lock($1, $2)";
+            let locked = client.row(lock, &[&LOCK_CLASS, &(domain.0 as i32)]).await?;
+            Ok(locked.get::<_, bool>(0)
+                && client.row_opt(LOCK_DOMAIN, &[&domain.0]).await?.is_some())
+        })
+    }
+
+    fn insert_grams(
+        &self,
+        domain: DomainId,
+        segment: i64,
+        lists: &[(u16, Vec<u8>)],
+    ) -> Result<(), StoreError> {
+        let insert = "INSERT INTO issue_text_grams (domain_id, segment, bucket, rows)
+             SELECT $1, $2, l.bucket, l.rows FROM unnest($3::integer[], $4::bytea[])
+             AS l(bucket, rows)";
+        let buckets: Vec<i32> = lists.iter().map(|(bucket, _)| (*bucket).into()).collect();
+        let rows: Vec<&[u8]> = lists.iter().map(|(_, rows)| &rows[..]).collect();
+        let params: [&(dyn ToSql + Sync); 4] = [&domain.0, &segment, &buckets, &rows];
+        self.wait(self.client().execute(insert, &params)).map(drop)
+    }
+}
+
+/// Carries out one step. True if it did something.
+pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, StoreError> {
+    let planned = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
+        text_index::plan(db, |db, domain| IssueSource { db, domain }, how)
+    });
+    let Some(step) = planned.await? else { return Ok(false) };
+    let settled = engine.write_blocking(move |db| {
+        let settled = text_index::apply(db, &step)?;
+        failpoint::reached(Failpoint::SettleBeforeCommit);
+        Ok(settled)
+    });
+    let settled = settled.await?;
+    failpoint::reached(Failpoint::SettleAfterCommit);
+    Ok(settled)
+}
+
+/// The text index says what the texts of the stored issues say.
+pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
+    let domains = engine.read(None, (), |client, ()| Box::pin(ids_and_names(client))).await?;
+    let mut faults = Vec::new();
+    let mut settled = 0;
+    for (domain, name) in domains {
+        let checked = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
+            let mut findings = Findings::default();
+            let domain = DomainId(domain);
+            let source = IssueSource { db, domain };
+            match text_index::check(db, &source, (domain, &name), &mut findings) {
+                Ok(settled) => Ok((settled, findings.end("text index", Ok(())))),
+                // Damage ends up in the report. Other faults end the whole check.
+                Err(StoreError::Corrupt(fault)) => {
+                    Ok((0, findings.end("text index", Err(StoreError::Corrupt(fault)))))
+                }
+                Err(fault) => Err(fault),
+            }
+        });
+        let (issues, found) = checked.await?;
+        settled += issues;
+        faults.extend(found.faults);
+    }
+    let verified = vec![("issues in the text index".to_owned(), settled)];
+    Ok(CheckReport { verified, faults })
+}

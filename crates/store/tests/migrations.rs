@@ -98,11 +98,11 @@ const MIGRATIONS: [(&str, &str); 22] = [
         "570363512f6bc8ff93dc34204cd3d9430f25ec839a758ae74f83d0ec30013882",
     ),
     (
-        "store-sqlite/migrations/V11__text_index.sql",
+        "store-sqlite/migrations/V12__text_index.sql",
         "296433343e1fb64bb248738bd7ff021c752b68530536f8d42e8c1c8bb982fce5",
     ),
     (
-        "store-postgres/migrations/V11__text_index.sql",
+        "store-postgres/migrations/V12__text_index.sql",
         "5b28df14f797a739a7b06976c361abbb1f899189bf53c40affe60cac6db83123",
     ),
 ];

@@ -59,7 +59,7 @@ pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, St
     Ok(settled)
 }
 
-/// The text index says what the texts of the stored issues say.
+/// The grams of the text index are those of the stored issues.
 pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(ids_and_names(client))).await?;
     let mut faults = Vec::new();

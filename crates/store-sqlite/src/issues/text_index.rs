@@ -57,7 +57,7 @@ pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, Fa
     Ok(settled)
 }
 
-/// The text index says what the texts of the stored issues say.
+/// The grams of the text index are those of the stored issues.
 pub(crate) fn check(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut domains = conn.prepare("SELECT id, name FROM domains ORDER BY id")?;
     let mut domains = domains.query([])?;

@@ -68,7 +68,7 @@ impl Matches {
     }
 }
 
-/// What the text index says about the texts that the query asks for. It leaves out short ones.
+/// The candidates of the texts that the query asks for. Short ones are left out.
 fn may_contain(sets: &mut Vec<Set>, query: &IssueQuery) {
     let conditions = [&query.title, &query.messages, &query.notes, &query.feedback_comment];
     let all = query.text.iter().chain(conditions.into_iter().flat_map(|texts| &texts.and));

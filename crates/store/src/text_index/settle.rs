@@ -22,7 +22,7 @@ const MARKED_MIN: u64 = 1024;
 /// A segment takes in others that are at most so many times as large as it is so far.
 const TAKEN_IN: u64 = 2;
 
-/// A step: what replaces what.
+/// A step: marks and segments, and the segment that replaces them.
 #[derive(Debug)]
 pub struct Settling {
     domain: DomainId,
@@ -103,7 +103,7 @@ pub fn plan<'s, S: Source, Q: Sql>(
     Ok(None)
 }
 
-/// What a step settles.
+/// The rows, marks and segments of a step.
 #[derive(Debug, Default, PartialEq)]
 struct Step {
     rows: RoaringBitmap,

@@ -130,8 +130,8 @@ impl<'a> BulkActions<'a> {
         self.task(&self.client.write(request).await?)
     }
 
-    /// Submits a task of entries in memory; the options have an idempotency key. As long as the server puts the
-    /// request off because of a limit, the client waits and repeats it.
+    /// Submits a task of entries in memory; the options have an idempotency key. As long as the
+    /// server puts the request off because of a limit, the client waits and repeats it.
     pub async fn submit_keyed(
         &self,
         action: Action,

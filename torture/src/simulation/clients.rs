@@ -123,8 +123,7 @@ async fn try_to_submit(
     let (key, domain, action, dry_run, entries) = {
         let ledger = world.ledger.lock();
         let of = &ledger.submissions[submission];
-        let domain = ledger.domains[of.domain].id;
-        (of.key.clone(), domain, of.action, of.dry_run, of.entries.clone())
+        (of.key.clone(), ledger.domains[of.domain].id, of.action, of.dry_run, of.entries.clone())
     };
     let id = format!("{key}-try{number}");
     let mut blocks = match parent {

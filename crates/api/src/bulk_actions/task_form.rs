@@ -353,7 +353,7 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
     Err(Fault::parameter("action", ErrorCode::UnknownAction, detail))
 }
 
-/// A truth value, false without a value; `meaning` says what `true` means.
+/// A truth value, false without a value; `meaning` names the meaning of `true`.
 fn read_boolean(name: &str, value: Option<&[u8]>, meaning: &str) -> Result<bool, Fault> {
     let Some(value) = value else { return Ok(false) };
     let word = String::from_utf8_lossy(value);

@@ -1,6 +1,5 @@
-//! Writes index updates as rows of the delta tables, and marks for the text index, where no two
-//! writers meet. Imports write the
-//! sparse terms of new issues directly to their table.
+//! Writes index updates as rows of the delta tables, and marks for the text index, so that no two
+//! writers meet. Imports write the sparse terms of new issues directly to their table.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;

@@ -47,7 +47,7 @@ fn tasks() -> Vec<(String, Action, Vec<String>)> {
     let imports = (1..12).map(|n| {
         format!(r#"{{"id":{n},"created_at":{n},"tags":["{}"],"author_email":"{n}@x.y"}}"#, n % 3)
     });
-    // Half of them replace an issue, some twice; the others bring what is there, or a new one.
+    // Half of them replace an issue, some twice; the others bring the same content, or a new issue.
     let replacements = (1..14)
         .map(|n| format!(r#"{{"id":{},"created_at":{},"title":"{n}"}}"#, n % 9 + 1, 3 + n % 7));
     let deletions = (3..15).map(|n| format!(r#"{{"id":{}}}"#, n % 13));

@@ -1,5 +1,5 @@
 //! Imports that replace issues: after random tasks, issues, lists and counts are those of a naive
-//! store that applies one entry after the other and forgets what is replaced.
+//! store that applies one entry after the other and forgets the replaced issue.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn upsert(domain: &Domain, id: &str, entries: &[String], per_block: usize) -> Cr
 
 type Issue = (IssueColumns, Vec<u8>, IssueBody);
 
-/// The issues of a domain, by id, and what else an import of one entry needs.
+/// The issues of a domain, by id, and the rest that an import of one entry needs.
 struct Naive {
     domain: Domain,
     default_app: App,
@@ -113,7 +113,7 @@ impl Naive {
         if let Some((old, ..)) = &old
             && !errors.contains("(created_at")
         {
-            // A replacement of the same instant stays where it is.
+            // A replacement of the same instant leaves its place as it is.
             let at = old.created_at;
             let given = issue.original_created_at;
             let moved = given.or((issue.created_at != at).then_some(issue.created_at));

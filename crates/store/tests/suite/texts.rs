@@ -232,7 +232,7 @@ async fn issues_of(store: &Arc<dyn Store>, domains: &[Domain]) -> u64 {
 async fn settled(store: &Arc<dyn Store>) -> u64 {
     assert_sound(store).await;
     let verified = store.check().await.unwrap().verified;
-    let found = verified.iter().find(|(what, _)| what == "issues in the text index");
+    let found = verified.iter().find(|(part, _)| part == "issues in the text index");
     found.expect("the check of the text index").1
 }
 

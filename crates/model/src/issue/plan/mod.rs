@@ -8,6 +8,7 @@
 //! nothing, so an interrupted import can simply be repeated. In an upsert, an entry whose issue
 //! exists with other content replaces it: the plan is the same as if the old one had never been.
 
+mod app_profile;
 mod apps;
 mod content;
 mod occupied;
@@ -21,14 +22,13 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::Entry;
-use crate::profile::{IdentityKey, IdentityType};
-use crate::profile_query::address_keys;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 use crate::time::UnixMillis;
 use apps::Apps;
 use content::differences;
 
+pub use app_profile::AppProfileRow;
 pub use apps::App;
 pub use occupied::{MissingWindows, OccupiedInstants, TimeWindow};
 
@@ -96,31 +96,6 @@ pub struct IssueRow {
     pub head: Vec<u8>,
     /// The index of its entry among the planned ones.
     pub source: usize,
-}
-
-/// An app profile to insert if its id is free.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AppProfileRow {
-    pub pid: String,
-    pub app_id: String,
-    pub name: String,
-    /// A JSON array of strings.
-    pub emails: Vec<u8>,
-    /// The identifier from which the pid was made, if it was made from one.
-    pub identifier: Option<String>,
-}
-
-impl AppProfileRow {
-    /// The identities by which a core profile of the same person is found: the addresses, and the
-    /// identifier as a `uid`. Each occurs once.
-    pub fn identities(&self) -> Vec<IdentityKey> {
-        let mut keys = address_keys(&self.emails);
-        let identifier = self.identifier.as_deref().filter(|identifier| !identifier.is_empty());
-        keys.extend(identifier.map(|uid| IdentityKey::new(IdentityType::Uid, uid)));
-        keys.sort_unstable();
-        keys.dedup();
-        keys
-    }
 }
 
 /// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if

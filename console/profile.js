@@ -35,7 +35,7 @@ export function patchOf(/** @type {Record<string, any>} */ own, /** @type {strin
   return Object.fromEntries(names.filter((name) => write(own[name] ?? null) !== write(next[name] ?? null)).map((name) => [name, patchedTo(own[name], next[name])]));
 }
 
-/** The patch of one member: a map keeps what a patch does not name, so what it lost becomes null. */
+/** The patch of one member: a patch leaves members that it does not name, so a lost member becomes null. */
 function patchedTo(/** @type {any} */ from, /** @type {any} */ to) {
   const isMap = (/** @type {any} */ value) => value && Object.getPrototypeOf(value) === Object.prototype;
   if (to === undefined || to === null) return null;

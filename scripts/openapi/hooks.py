@@ -155,7 +155,8 @@ def filter_case(context, case):
     `page` x `page-size` is at most 50000; `page`, `cursor` and `after` exclude each other, and
     `count` needs one of the last two. A stream has no `page`, only a table has `columns`, and a page
     is not downloaded. Groups differ. An edit has a field that changes something. An empty list is
-    taken for an empty map. Also left out is a single wrong parameter of which `map_case` would leave
+    taken for an empty map. `upsert` goes with one action, and a token is never invented. Also left
+    out is a single wrong parameter of which `map_case` would leave
     nothing.
     """
     if case.meta is not None and case.meta.is_negative_at(ParameterLocation.QUERY):
@@ -165,7 +166,12 @@ def filter_case(context, case):
     body = case.body if isinstance(case.body, dict) else {}
     if changes_nothing(case) or [] in (body.get("meta"), body.get("custom_fields")):
         return False
+    if "upsert" in body and body.get("action") != "import_issues":
+        return False
     query = case.query or {}
+    is_wrong = case.meta is not None and case.meta.is_negative_at(ParameterLocation.QUERY)
+    if not is_wrong and query.get("cursor", "") not in ("", "*"):
+        return False
     by_place = "cursor" in query or "after" in query
     if ("cursor" in query) + ("after" in query) + ("page" in query) > 1:
         return False

@@ -43,7 +43,7 @@ fn finds_core(pairs: &[(&str, &str)], fields: &str) -> bool {
 }
 
 #[test]
-fn each_filter_of_core_profiles_finds_what_it_names() {
+fn each_filter_of_core_profiles_finds_the_profiles_it_names() {
     for (name, found, missed) in [
         ("identity", "email:ada@EXAMPLE.org", "uid:U-1"),
         ("identity", r#"[{"email":"x"},{"uid":"u-1","note":"y"}]"#, r#"[{"psn_id":"u-1"}]"#),

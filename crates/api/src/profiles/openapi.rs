@@ -294,7 +294,7 @@ fn position() -> Value {
             "cursor",
             "Lists from a position: empty or `*` to begin, then `next-cursor` of the previous \
              answer, with the same filters and order. Cannot be combined with `page`.",
-            json!({"type": "string", "format": "cursor", "examples": ["*"]}),
+            json!({"type": "string", "format": "cursor"}),
         ),
         "profile-count": query(
             "count",

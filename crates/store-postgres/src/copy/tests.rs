@@ -18,6 +18,7 @@ const OWN: &[&str] = &[
     "issue_text_segments",
     "issue_text_grams",
     "copy_progress",
+    "incomplete_indexes",
     "refinery_schema_history",
 ];
 

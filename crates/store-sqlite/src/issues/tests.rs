@@ -111,6 +111,7 @@ fn empty_database() -> Connection {
         include_str!("../../migrations/V6__checksums_and_quotas.sql"),
         include_str!("../../migrations/V8__task_origins.sql"),
         include_str!("../../migrations/V10__profile_lists.sql"),
+        include_str!("../../migrations/V12__text_index.sql"),
     ] {
         conn.execute_batch(tables).unwrap();
     }

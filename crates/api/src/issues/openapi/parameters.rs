@@ -86,7 +86,7 @@ fn texts() -> Value {
             "core-profile-id",
             "The issues of one person: the app profile of their author shares an identity with \
              this core profile.",
-            json!({"type": "string", "pattern": "^[0-9]+$", "examples": ["1666311221477632"]}),
+            json!({"type": "string", "pattern": "^[0-9]+$"}),
         ),
         "issue_modes": any("issue_modes", "The modes in which the issues were created.", "chat"),
         "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),

@@ -74,7 +74,9 @@ PARAMETERS_OF_MORE_FORMS = set()
 
 # A token comes from an answer; the generator cannot invent one.
 schemathesis.openapi.format("cursor", st.just(""))
-# A name of a database that the document does not repeat.
+# Names of databases and standards that the document does not repeat.
+schemathesis.openapi.format("country", st.sampled_from(["DE", "Germany", "fra"]))
+schemathesis.openapi.format("language", st.sampled_from(["de", "EN"]))
 schemathesis.openapi.format("time-zone", st.sampled_from(["UTC", "Europe/Berlin", "Asia/Kolkata"]))
 
 

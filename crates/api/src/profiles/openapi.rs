@@ -3,9 +3,11 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::COLUMNS_MAX;
+use caseload_model::profile::IdentityType;
 use caseload_model::profile_query::{ProfileKind, profile_columns_pattern};
 use serde_json::{Value, json};
 
+use crate::issues::openapi::filters::profile_fields;
 use crate::issues::openapi::{cursor_envelope_of, envelope};
 use crate::openapi::json::{merged, schema};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
@@ -160,16 +162,26 @@ pub(crate) fn parameters() -> Value {
 
 /// A list of alternatives.
 fn any(name: &str, description: &str, example: Value) -> Value {
+    any_of(name, description, &json!({"type": "string"}), example)
+}
+
+/// A list of alternatives of one schema.
+fn any_of(name: &str, description: &str, item: &Value, example: Value) -> Value {
     let description =
         format!("{description} A profile with any of them matches; an empty list matches none.");
-    let items = json!({"type": "array", "items": {"type": "string"}});
+    let items = json!({"type": "array", "items": item});
     query_json(name, &description, items, example)
 }
 
 fn ids() -> Value {
+    let kinds: Vec<_> =
+        IdentityType::ALL.iter().map(|kind| format!("{}:.+", kind.as_str())).collect();
     let identity = json!({
         "type": "array",
-        "items": {"oneOf": [{"type": "string"}, schema("Identity")]},
+        "items": {"oneOf": [
+            {"type": "string", "pattern": format!("^({})$", kinds.join("|"))},
+            schema("Identity"),
+        ]},
     });
     json!({
         "core_profile_id": path_id(
@@ -182,7 +194,15 @@ fn ids() -> Value {
             "The pid of an app profile.",
             "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
         ),
-        "core-profile-ids": any("ids", "Ids of core profiles.", json!(["1666311221477632"])),
+        "core-profile-ids": any_of(
+            "ids",
+            "Ids of core profiles.",
+            &json!({"oneOf": [
+                {"type": "string", "pattern": "^[0-9]+$"},
+                {"type": "integer", "minimum": 0},
+            ]}),
+            json!(["1666311221477632"]),
+        ),
         "pids": any("pids", "Pids of app profiles.", json!(["acme_profile_0f1e2d3c"])),
         "profile-app-ids": any("app-ids", "Ids of apps.", json!(["mobile"])),
         "identity": query_json(
@@ -214,12 +234,18 @@ fn fields() -> Value {
             condition,
             json!({"or": ["vip"]}),
         ),
-        "country": any(
+        "country": any_of(
             "country",
             "Countries, by code or by English name: `DE` finds `Germany`.",
+            &json!({"type": "string", "format": "country"}),
             json!(["DE"]),
         ),
-        "language": any("language", "Codes of ISO 639-1, in any case.", json!(["de"])),
+        "language": any_of(
+            "language",
+            "Codes of ISO 639-1, in any case.",
+            &json!({"type": "string", "format": "language"}),
+            json!(["de"]),
+        ),
         "user-vip-segment": any("user-vip-segment", "Compared exactly.", json!(["gold"])),
         "user-persona": any("user-persona", "Compared exactly.", json!(["builder"])),
         "user-support-status": any("user-support-status", "Compared exactly.", json!(["active"])),
@@ -227,14 +253,7 @@ fn fields() -> Value {
             "custom-fields",
             "Conditions on custom fields, by the type of their JSON value (`text`, `number`), then \
              `and` or `or`, then their key, with the tests of the issue list.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "text": {"type": "object", "additionalProperties": true},
-                    "number": {"type": "object", "additionalProperties": true},
-                },
-                "additionalProperties": false,
-            }),
+            profile_fields(),
             json!({"text": {"and": {"plan": {"is_one_of": ["gold"]}}}}),
         ),
         "name": query(

@@ -119,47 +119,56 @@ fn custom_fields() -> Value {
             {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,17})$"},
         ]})
     };
-    let choice = || json!({"type": "string"});
-    let tests = |operators: &[(&str, Value)]| {
-        let is_set = ("is_set", boolean());
-        let operators = operators.iter().map(|(name, schema)| (*name, schema.clone()));
-        let mut tests = map([is_set].into_iter().chain(operators));
-        tests["minProperties"] = 1.into();
-        tests
-    };
-    let text = tests(&[("contains", texts()), ("does_not_contain", texts())]);
-    let number = tests(&[
-        ("is", number()),
-        ("is_not", number()),
-        ("is_greater_than", number()),
-        ("is_smaller_than", number()),
-    ]);
     let date =
         tests(&[("is", date()), ("is_not", date()), ("is_after", date()), ("is_before", date())]);
-    let dropdown = tests(&[
-        ("is", choice()),
-        ("is_not", choice()),
-        ("is_one_of", texts()),
-        ("is_none_of", texts()),
-    ]);
+    let text = tests(&parts());
     let types = [
         ("checkbox", boolean()),
         ("singleline", text.clone()),
         ("multiline", text),
-        ("number", number),
+        ("number", tests(&comparisons())),
         ("date", date),
-        ("dropdown", dropdown),
+        ("dropdown", tests(&choices())),
     ];
-    let groups = types.map(|(name, tests)| {
-        let fields = json!({"type": "object", "additionalProperties": tests});
-        (name, map([("and", fields.clone()), ("or", fields)]))
-    });
     query_json(
         "custom_fields",
         "Conditions on custom fields, by their type, then `and` or `or`, then their key. In `and` \
          every test of every key must hold, in `or` at least one test of one key. An issue must \
          satisfy both groups of every type.",
-        map(groups),
+        map(types.map(grouped)),
         json!({"number": {"and": {"quantity": {"is_set": true, "is_smaller_than": 80}}}}),
     )
+}
+
+/// The schema of conditions on the custom fields of profiles.
+pub(crate) fn profile_fields() -> Value {
+    let text: Vec<_> = parts().into_iter().chain(choices()).collect();
+    map([("text", tests(&text)), ("number", tests(&comparisons()))].map(grouped))
+}
+
+fn parts() -> [(&'static str, Value); 2] {
+    [("contains", texts()), ("does_not_contain", texts())]
+}
+
+fn choices() -> [(&'static str, Value); 4] {
+    let choice = || json!({"type": "string"});
+    [("is", choice()), ("is_not", choice()), ("is_one_of", texts()), ("is_none_of", texts())]
+}
+
+fn comparisons() -> [(&'static str, Value); 4] {
+    ["is", "is_not", "is_greater_than", "is_smaller_than"].map(|name| (name, number()))
+}
+
+/// The tests of a field: those of its type, and `is_set`.
+fn tests(operators: &[(&'static str, Value)]) -> Value {
+    let is_set = ("is_set", boolean());
+    let mut tests = map([is_set].into_iter().chain(operators.iter().cloned()));
+    tests["minProperties"] = 1.into();
+    tests
+}
+
+/// The two groups of a type, whose fields have these tests.
+fn grouped((name, tests): (&'static str, Value)) -> (&'static str, Value) {
+    let fields = json!({"type": "object", "additionalProperties": tests});
+    (name, map([("and", fields.clone()), ("or", fields)]))
 }

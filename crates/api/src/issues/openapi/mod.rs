@@ -6,7 +6,7 @@
 )]
 
 mod counts;
-mod filters;
+pub(crate) mod filters;
 mod forms;
 mod issue;
 mod json_bodies;

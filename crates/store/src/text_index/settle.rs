@@ -17,7 +17,8 @@ use crate::query::{Matches, Source};
 use crate::sql::Sql;
 use crate::{SettleTexts, StoreError, values};
 
-/// Marked issues of a domain from which on they are settled. So many are read for each filter.
+/// Marked issues of a domain from which on they are settled. So many are read for each filter. As
+/// many marks are settled, too: an issue that is written again and again has one for each write.
 const MARKED_MIN: u64 = 1024;
 /// A segment takes in others that are at most so many times as large as it is so far.
 const TAKEN_IN: u64 = 2;
@@ -119,7 +120,9 @@ impl Step {
         let erased = state.marks.iter().filter(|mark| mark.mark.erased);
         let erased = erased.fold(RoaringBitmap::new(), |all, mark| all | mark.rows());
         let all = how == SettleTexts::Everything;
-        if state.marked.len() >= MARKED_MIN || (all && !state.marked.is_empty()) {
+        let marks = state.marks.iter().filter(|mark| !mark.mark.erased).count() as u64;
+        let is_due = state.marked.len().max(marks) >= MARKED_MIN;
+        if is_due || (all && !state.marked.is_empty()) {
             step.take_marked(state);
             step.take_in(state);
         } else if (how != SettleTexts::Due || erased.len() >= MARKED_MIN)
@@ -135,9 +138,9 @@ impl Step {
 
     /// Takes marked rows, the oldest marks first.
     fn take_marked(&mut self, state: &State) {
-        for StoredMark { seq, mark } in state.marks.iter().filter(|mark| !mark.mark.erased) {
-            let marked = StoredMark { seq: *seq, mark: mark.clone() }.rows() & &state.there;
-            let mut rows = marked - &self.rows;
+        for stored in state.marks.iter().filter(|mark| !mark.mark.erased) {
+            let StoredMark { seq, mark } = stored;
+            let mut rows = (stored.rows() & &state.there) - &self.rows;
             let room = (SEGMENT_ROWS_MAX as u64).saturating_sub(self.rows.len());
             if room == 0 && !rows.is_empty() {
                 break;

@@ -220,6 +220,22 @@ pub(crate) async fn random_writes_are_found_before_and_after_the_index_takes_the
     assert_eq!(settled(&store).await, issues_of(&store, &domains).await);
 }
 
+/// An issue whose texts are written again and again leaves a mark each time, which every filter on
+/// texts reads.
+pub(crate) async fn many_writes_of_one_issue_are_settled(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    run(&store, &acme, "t", Action::ImportIssues, &[r#"{"id":1,"created_at":1}"#.to_owned()]).await;
+    for _ in 0..1023 {
+        assert!(!store.settle_texts(SettleTexts::Due).await.unwrap(), "it is left for later");
+        let again = message(&acme, 1, &[("message-body", "again")]);
+        store.add_message(again).await.unwrap();
+    }
+    assert!(store.settle_texts(SettleTexts::Due).await.unwrap());
+    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap());
+    assert_eq!(settled(&store).await, 1);
+    assert_sound(&store).await;
+}
+
 async fn issues_of(store: &Arc<dyn Store>, domains: &[Domain]) -> u64 {
     let mut all = 0;
     for domain in domains {

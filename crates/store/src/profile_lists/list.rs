@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use caseload_model::ids::{CoreProfileId, DomainName, IdentityKey};
+use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue_query::SortKey;
 use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
@@ -14,10 +14,11 @@ use super::page::{Part, RenderedPart};
 use super::people::{added, app_profiles};
 use super::rows::{Found, ProfileSource, by_ids, by_pids};
 use super::walk::Walk;
+use crate::profiles::owners;
 use crate::throttle::Throttle;
 use crate::{
     GetProfile, ListProfiles, ProfilePage, ProfileStep, RenderedProfile, StepForm, StepProfiles,
-    StoreError, values,
+    StoreError,
 };
 
 /// Profiles that one statement reads by their ids: the longest ones fill 16 MiB.
@@ -241,13 +242,9 @@ impl<S: ProfileSource> Run<'_, S> {
         if let Some(ids) = &query.ids {
             return Ok(ids.iter().copied().map(core).collect());
         }
-        let keys: Vec<&[u8]> =
-            query.identities.iter().flatten().map(IdentityKey::as_bytes).collect();
-        let mut owners = self.source.list(
-            "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ANY (?2)",
-            values![self.source.domain(), keys],
-            |row| Ok(core(row.get(0)?)),
-        )?;
+        let keys: Vec<_> = query.identities.iter().flatten().collect();
+        let mut owners: Vec<_> =
+            owners(self.source, &keys)?.into_values().map(ProfileId::Core).collect();
         owners.sort_unstable();
         owners.dedup();
         Ok(owners)

@@ -9,14 +9,14 @@ use caseload_model::profile::{IdentityType, identity_keys};
 use caseload_model::profile_query::{ProfileId, ProfileView, address_keys, pids_of_uid};
 
 use super::rows::{Body, Found, ProfileSource, by_ids};
-use crate::profiles::IDENTIFIERS;
+use crate::profiles::{IDENTIFIERS, owners};
 use crate::{StoreError, values};
 
 /// A member that a view adds to a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Added {
     /// `core-profile-id`: the oldest core profile that shares an identity.
-    CoreProfile(Option<i64>),
+    CoreProfile(Option<CoreProfileId>),
     /// `app_profile_pids`: the app profiles that share an identity.
     AppProfiles(BTreeSet<String>),
 }
@@ -66,7 +66,7 @@ pub(super) fn added<S: ProfileSource>(
     let named: Vec<&IdentityKey> = keys.iter().flatten().collect();
     let ids = profiles.iter().map(|found| found.id.clone());
     if view.core_profile {
-        let owners = core_profiles(source, &named)?;
+        let owners = owners(source, &named)?;
         let oldest = |keys: &Vec<IdentityKey>| {
             Added::CoreProfile(keys.iter().filter_map(|key| owners.get(key)).min().copied())
         };
@@ -120,25 +120,6 @@ fn add_identifiers<S: ProfileSource>(
         }
         Ok(())
     })
-}
-
-/// The core profile of each identity.
-fn core_profiles<S: ProfileSource>(
-    source: &S,
-    keys: &[&IdentityKey],
-) -> Result<HashMap<IdentityKey, i64>, StoreError> {
-    let mut owners = HashMap::new();
-    let named: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    source.each(
-        "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 AND key = ANY (?2)",
-        values![source.domain(), named],
-        &mut |row| {
-            let key = IdentityKey::from_bytes(row.get(0)?);
-            owners.extend(key.zip(Some(row.get(1)?)));
-            Ok(())
-        },
-    )?;
-    Ok(owners)
 }
 
 /// The app profiles of each identity. A `uid` leads to the pids that are made from it in the apps

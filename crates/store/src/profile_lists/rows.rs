@@ -9,8 +9,9 @@ use caseload_model::profile_query::{
 };
 use caseload_model::time::UnixMillis;
 
-use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES, CORE_PROFILES};
+use crate::checksum::CORE_PROFILES;
 use crate::idempotency::CommandStore;
+use crate::profiles::{app_profile_columns, stored_app_profile};
 use crate::sql::{Row, Value};
 use crate::{StoreError, values};
 
@@ -49,19 +50,9 @@ impl Found {
     }
 
     fn app(row: &dyn Row) -> Result<Self, StoreError> {
-        let fields = APP_PROFILES.width();
-        APP_PROFILES.require(row)?;
-        APP_PROFILE_FIELDS.require_at(row, fields)?;
-        let profile = StoredAppProfile {
-            app_id: row.get(2)?,
-            name: row.get(3)?,
-            emails: row.get(4)?,
-            created_at: row.get(5)?,
-            updated_at: row.get(fields + 2)?,
-            fields: row.get(fields + 3)?,
-        };
+        let (pid, profile) = stored_app_profile(row)?;
         Ok(Self {
-            id: ProfileId::App(row.get(1)?),
+            id: ProfileId::App(pid),
             created_at: profile.created_at,
             updated_at: profile.updated_at,
             body: Body::App(profile),
@@ -151,7 +142,7 @@ pub(super) fn read<S: ProfileSource>(
         ProfileKind::Core => {
             format!("domain_id, {}, updated_at, fields, created_at, checksum", S::CORE_ID)
         }
-        ProfileKind::App => format!("{}, {}", APP_PROFILES.select(), APP_PROFILE_FIELDS.select()),
+        ProfileKind::App => app_profile_columns(),
     };
     let sql = format!("SELECT {columns} FROM {} WHERE domain_id = ?1 AND {condition}", table(kind));
     let of = match kind {

@@ -14,6 +14,7 @@ use caseload_model::time::UnixMillis;
 use super::changes::ChangeTimes;
 use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES};
 use crate::idempotency::CommandStore;
+use crate::sql::Row;
 use crate::{StoreError, values};
 
 /// Statements on the profiles of one domain, in one transaction.
@@ -64,8 +65,8 @@ pub trait ProfileStore: CommandStore {
 }
 
 /// The profiles that own these identities.
-pub(super) fn owners(
-    store: &impl ProfileStore,
+pub(crate) fn owners(
+    store: &impl CommandStore,
     identities: &[&IdentityKey],
 ) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError> {
     let mut owners = HashMap::new();
@@ -105,6 +106,27 @@ pub(super) fn app_fields<S: ProfileStore>(
     Ok(fields.into_iter().collect())
 }
 
+/// The columns of [`stored_app_profile`].
+pub(crate) fn app_profile_columns() -> String {
+    format!("{}, {}", APP_PROFILES.select(), APP_PROFILE_FIELDS.select())
+}
+
+/// An app profile and its pid, compared with their checksums.
+pub(crate) fn stored_app_profile(row: &dyn Row) -> Result<(String, StoredAppProfile), StoreError> {
+    let fields = APP_PROFILES.width();
+    APP_PROFILES.require(row)?;
+    APP_PROFILE_FIELDS.require_at(row, fields)?;
+    let profile = StoredAppProfile {
+        app_id: row.get(2)?,
+        name: row.get(3)?,
+        emails: row.get(4)?,
+        created_at: row.get(5)?,
+        updated_at: row.get(fields + 2)?,
+        fields: row.get(fields + 3)?,
+    };
+    Ok((row.get(1)?, profile))
+}
+
 /// Adds the records of entries that get app profiles to `out`.
 pub(crate) fn get_app(
     store: &impl ProfileStore,
@@ -115,23 +137,12 @@ pub(crate) fn get_app(
     let pids: Vec<&str> = named_app_profiles(entries).map(String::as_str).collect();
     let mut profiles = HashMap::<String, StoredAppProfile>::new();
     let select = format!(
-        "SELECT {}, {} FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)",
-        APP_PROFILES.select(),
-        APP_PROFILE_FIELDS.select()
+        "SELECT {} FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)",
+        app_profile_columns()
     );
     store.each(&select, values![store.domain(), pids], &mut |row| {
-        let fields = APP_PROFILES.width();
-        APP_PROFILES.require(row)?;
-        APP_PROFILE_FIELDS.require_at(row, fields)?;
-        let profile = StoredAppProfile {
-            app_id: row.get(2)?,
-            name: row.get(3)?,
-            emails: row.get(4)?,
-            created_at: row.get(5)?,
-            updated_at: row.get(fields + 2)?,
-            fields: row.get(fields + 3)?,
-        };
-        profiles.insert(row.get(1)?, profile);
+        let (pid, profile) = stored_app_profile(row)?;
+        profiles.insert(pid, profile);
         Ok(())
     })?;
     show_app_gets(payload, entries, out, |pid, out| {

@@ -14,7 +14,7 @@ use caseload_model::issue_query::{
 };
 use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{IssueStep, ListIssues, Serve, StepForm, StepIssues, StoreError};
-use http::{HeaderMap, HeaderValue, Uri, header};
+use http::{HeaderMap, HeaderValue, Uri};
 
 use super::person;
 use crate::base_url::BaseUrl;
@@ -22,7 +22,7 @@ use crate::format::{Chosen, Format};
 use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
-use crate::lists::refusals::{columns_of_no_table, paged_stream, refused_by};
+use crate::lists::refusals::{is_stream, refused_by};
 use crate::lists::stream::{self, StepReader, StreamForm};
 use crate::lists::table::Table;
 use crate::lists::{ListReader, ListSteps, Step};
@@ -30,7 +30,7 @@ use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
 use crate::seen::{Event, Origin};
-use crate::{AppState, Caller, etag, link};
+use crate::{AppState, Caller, link};
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
 /// list.
@@ -62,22 +62,15 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let chosen = Format::chosen(query.first("format"), &headers);
     let request = issue_query::parse_list(&query.0);
-    let (chosen, request) = match (chosen, request) {
+    let (chosen, mut request) = match (chosen, request) {
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => return Err(refused_by(chosen.err(), request.err())),
     };
-    let mut request = request;
-    let found = person::look_up(&state, &caller, &mut request.query).await;
-    found.map_err(|error| list_error(error, &query.0))?;
-    let is_stream = chosen.format != Format::Json;
-    if chosen.explicit && is_stream && request.explicit_paging {
-        return Err(paged_stream(&query));
-    }
-    let is_stream = is_stream && !request.explicit_paging;
-    if request.columns.is_some() && !(is_stream && chosen.format == Format::Csv) {
-        return Err(columns_of_no_table());
-    }
+    let has_columns = request.columns.is_some();
+    let is_stream = is_stream(&chosen, &query, request.explicit_paging, has_columns)?;
     let pairs = query.0;
+    let found = person::look_up(&state, &caller, &mut request.query).await;
+    found.map_err(|error| list_error(error, &pairs))?;
     let url = base.of_path(uri.path());
     let call = ListCall { state, caller, base, url, headers, pairs, request, chosen };
     let answer = match (is_stream, &call.request.cursor) {
@@ -254,27 +247,9 @@ impl ListCall {
         version: &ListVersion,
         links: Vec<HeaderValue>,
     ) -> Response {
-        let Envelope { paging, total_hits, next, rest, .. } = &envelope;
-        // The rest is not known yet, so a page with a rest has no tag.
-        let is_whole = rest.is_none();
         let (domain, view) = (self.caller.domain_id, self.request.view);
-        let base = &self.base;
-        let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?} {base}");
-        let tag = etag::of_version(version, &shown);
-        if is_whole && etag::has_already(&self.headers, &tag) {
-            return etag::unchanged(&format!("W/{tag}"));
-        }
-        let mut response = envelope::respond(envelope);
-        let headers = response.headers_mut();
-        headers.insert(header::VARY, HeaderValue::from_static("Accept"));
-        if is_whole {
-            headers
-                .extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
-        }
-        for link in links {
-            headers.append(header::LINK, link);
-        }
-        response
+        let about = format!("{domain:?} {view:?}");
+        envelope::tagged(envelope, (version, &about), &self.base, &self.headers, links)
     }
 }
 

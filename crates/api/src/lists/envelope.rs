@@ -10,11 +10,14 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse, Response};
+use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
 use futures_util::{StreamExt, stream};
-use http::header;
+use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Frame, SizeHint};
 
+use crate::base_url::BaseUrl;
+use crate::etag;
 use crate::link::total_pages;
 
 /// The key of issues.
@@ -43,6 +46,35 @@ pub(crate) enum Next<'a> {
     Cursor(&'a str),
     /// The list by cursor ends here.
     End,
+}
+
+/// The envelope with its links and its tag, or 304 if the caller has it already. `about` names the
+/// list and its view.
+pub(crate) fn tagged(
+    envelope: Envelope<'_>,
+    (version, about): (&ListVersion, &str),
+    base: &BaseUrl,
+    asked: &HeaderMap,
+    links: Vec<HeaderValue>,
+) -> Response {
+    let Envelope { paging, total_hits, next, rest, .. } = &envelope;
+    // The rest is not known yet, so a page with a rest has no tag.
+    let is_whole = rest.is_none();
+    let shown = format!("{about} {paging:?} {total_hits:?} {next:?} {base}");
+    let tag = etag::of_version(version, &shown);
+    if is_whole && etag::has_already(asked, &tag) {
+        return etag::unchanged(&format!("W/{tag}"));
+    }
+    let mut response = respond(envelope);
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    if is_whole {
+        headers.extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
+    }
+    for link in links {
+        headers.append(header::LINK, link);
+    }
+    response
 }
 
 pub(crate) fn respond(envelope: Envelope<'_>) -> Response {

@@ -3,7 +3,7 @@
 //! spelling. No parameter has a `default` in its schema: some generated clients send every default,
 //! and a page together with a cursor is an error. The description names the default instead.
 
-use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
+use caseload_model::issue_query::{COLUMNS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use caseload_model::parameters::BOUND_MS_MAX;
 use serde_json::{Value, json};
 
@@ -27,6 +27,25 @@ pub(crate) fn query_json(name: &str, description: &str, content: Value, example:
     let mut parameter = query(name, description, schema);
     parameter["example"] = example.to_string().into();
     parameter
+}
+
+/// The columns of a list of these records as a table; `pattern` is that of a column.
+pub(crate) fn query_columns(record: &str, pattern: &str, example: Value) -> Value {
+    query_json(
+        "columns",
+        &format!(
+            "The columns of the list as a table: members of {record}, with dots into maps. Only \
+             with `format=csv`."
+        ),
+        json!({
+            "type": "array",
+            "minItems": 1,
+            "maxItems": COLUMNS_MAX,
+            "uniqueItems": true,
+            "items": {"type": "string", "pattern": pattern},
+        }),
+        example,
+    )
 }
 
 /// The other forms in which a list is accepted, in words.

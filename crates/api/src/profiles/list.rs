@@ -16,21 +16,21 @@ use caseload_model::profile_query::{
 };
 use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ListProfiles, ProfileStep, Serve, StepForm, StepProfiles, StoreError};
-use http::{HeaderMap, HeaderValue, Uri, header};
+use http::{HeaderMap, HeaderValue, Uri};
 
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
 use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
-use crate::lists::refusals::{columns_of_no_table, paged_stream, refused_by};
+use crate::lists::refusals::{is_stream, refused_by};
 use crate::lists::stream::{self, StepReader, StreamForm};
 use crate::lists::table::Table;
 use crate::lists::{ListReader, ListSteps, Step};
 use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
-use crate::{AppState, Caller, etag, link};
+use crate::{AppState, Caller, link};
 
 /// The filters that an index serves. Any other one is judged profile by profile.
 const INDEXED: [&str; 8] = [
@@ -95,14 +95,8 @@ async fn list(
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => return Err(refused_by(chosen.err(), request.err())),
     };
-    let is_stream = chosen.format != Format::Json;
-    if chosen.explicit && is_stream && request.explicit_paging {
-        return Err(paged_stream(&query));
-    }
-    let is_stream = is_stream && !request.explicit_paging;
-    if request.columns.is_some() && !(is_stream && chosen.format == Format::Csv) {
-        return Err(columns_of_no_table());
-    }
+    let has_columns = request.columns.is_some();
+    let is_stream = is_stream(&chosen, &query, request.explicit_paging, has_columns)?;
     let pairs = query.0;
     let url = base.of_path(uri.path());
     let call = ListCall { state, caller, base, url, headers, pairs, request, chosen };
@@ -268,28 +262,10 @@ impl ListCall {
         version: &ListVersion,
         links: Vec<HeaderValue>,
     ) -> Response {
-        let Envelope { paging, total_hits, next, rest, .. } = &envelope;
-        // The rest is not known yet, so a page with a rest has no tag.
-        let is_whole = rest.is_none();
         let (domain, view) = (self.caller.domain_id, self.request.view);
-        let (kind, base) = (self.request.query.kind, &self.base);
-        let shown =
-            format!("{domain:?} {kind:?} {view:?} {paging:?} {total_hits:?} {next:?} {base}");
-        let tag = etag::of_version(version, &shown);
-        if is_whole && etag::has_already(&self.headers, &tag) {
-            return etag::unchanged(&format!("W/{tag}"));
-        }
-        let mut response = envelope::respond(envelope);
-        let headers = response.headers_mut();
-        headers.insert(header::VARY, HeaderValue::from_static("Accept"));
-        if is_whole {
-            headers
-                .extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
-        }
-        for link in links {
-            headers.append(header::LINK, link);
-        }
-        response
+        let kind = self.request.query.kind;
+        let about = format!("{domain:?} {kind:?} {view:?}");
+        envelope::tagged(envelope, (version, &about), &self.base, &self.headers, links)
     }
 }
 

@@ -2,7 +2,6 @@
 //! described with the tasks that write them.
 
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue_query::COLUMNS_MAX;
 use caseload_model::profile::IdentityType;
 use caseload_model::profile_query::{ProfileKind, profile_columns_pattern};
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use crate::issues::openapi::filters::profile_fields;
 use crate::issues::openapi::{cursor_envelope_of, envelope};
 use crate::openapi::json::{merged, schema};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
-use crate::openapi::parameters::{path_id, query, query_json};
+use crate::openapi::parameters::{path_id, query, query_columns, query_json};
 
 /// The parameters that both lists have.
 const COMMON: [&str; 19] = [
@@ -270,20 +269,8 @@ fn view() -> Value {
         query_json("includes", description, words, json!([word]))
     };
     let columns = |kind: ProfileKind, example: &str| {
-        let pattern = profile_columns_pattern(kind);
-        query_json(
-            "columns",
-            "The columns of the list as a table: members of a profile, with dots into maps. Only \
-             with `format=csv`.",
-            json!({
-                "type": "array",
-                "minItems": 1,
-                "maxItems": COLUMNS_MAX,
-                "uniqueItems": true,
-                "items": {"type": "string", "pattern": pattern},
-            }),
-            json!([example, "custom_fields.plan"]),
-        )
+        let example = json!([example, "custom_fields.plan"]);
+        query_columns("a profile", &profile_columns_pattern(kind), example)
     };
     json!({
         "core-profile-includes": include(

@@ -3,12 +3,12 @@
 
 use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::IssueState;
-use caseload_model::issue_query::{COLUMNS_MAX, SortKey, SortOrder, columns_pattern};
+use caseload_model::issue_query::{SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
 use super::{counts, filters};
 use crate::openapi::json::merged;
-use crate::openapi::parameters::{bound, query, query_json, query_words};
+use crate::openapi::parameters::{bound, query, query_columns, query_json, query_words};
 
 /// The cursor of examples.
 pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
@@ -169,17 +169,9 @@ fn position() -> Value {
              Without that line, a broken transfer is the only sign of a cut stream.",
             json!({"type": "boolean"}),
         ),
-        "columns": query_json(
-            "columns",
-            "The columns of the list as a table: members of an issue, with dots into maps. Only \
-             with `format=csv`.",
-            json!({
-                "type": "array",
-                "minItems": 1,
-                "maxItems": COLUMNS_MAX,
-                "uniqueItems": true,
-                "items": {"type": "string", "pattern": columns_pattern()},
-            }),
+        "columns": query_columns(
+            "an issue",
+            &columns_pattern(),
             json!(["id", "title", "custom_fields.plan"]),
         ),
         "count": query(

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::openapi;
 use crate::admin::{AGENT_FIELDS, APP_FIELDS, KEY_FIELDS, QUEUE_FIELDS, SETTINGS_FIELDS};
 use crate::agents::PARAMETERS as AGENT_PARAMETERS;
-use crate::bulk_actions::{FILE_PARAMETERS, STATUS_PARAMETERS, TASK_FIELDS};
+use crate::bulk_actions::{STATUS_PARAMETERS, TASK_FIELDS};
 use crate::issues::FILE_FIELDS;
 use crate::openapi::parameters;
 use crate::router::route_paths;
@@ -79,7 +79,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "{issue_id}") => &issue_query::SINGLE_PARAMETERS,
             ("get", "bulk_actions") => &task_query::LIST_PARAMETERS,
             ("get", "{task_id}") => &STATUS_PARAMETERS,
-            ("get", "results") => &FILE_PARAMETERS,
+            ("get", "results") => &issue_query::RESULT_PARAMETERS,
             ("get", "errors") => &issue_query::ERROR_LIST_PARAMETERS,
             ("get", "payload") => &task_query::PAYLOAD_PARAMETERS,
             ("get", "core_profiles") => &profile_query::CORE_PROFILE_PARAMETERS,

@@ -79,13 +79,13 @@ fn of_others(block: &Block) {
     let (bytes, count) = (&block.bytes, block.entries.len());
     let patches = prepare_core_updates(block);
     check(block, &patches);
-    let plan = plan_core_updates(bytes, &patches, none, &HashMap::new());
+    let plan = plan_core_updates(bytes, &patches, none, &HashMap::new(), false);
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
     recorded(&plan.records, count);
     upserts(block);
     let patches = prepare_app_updates(block);
     check(block, &patches);
-    let plan = plan_app_updates(bytes, &patches, &HashMap::new());
+    let plan = plan_app_updates(bytes, &patches, &HashMap::new(), false);
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
     recorded(&plan.records, count);
     let ids = prepare_core_gets(block);

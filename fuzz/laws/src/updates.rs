@@ -54,7 +54,7 @@ fn plan(block: &Block, fields: &[u8]) -> CorePlan {
     check(block, &entries);
     let records = HashMap::from([(ID, fields.to_vec())]);
     let owners: HashMap<_, _> = identity_keys(fields).into_iter().map(|key| (key, ID)).collect();
-    let plan = plan_core_updates(&block.bytes, &entries, &records, &owners);
+    let plan = plan_core_updates(&block.bytes, &entries, &records, &owners, false);
     recorded(&plan.records, entries.len());
     plan
 }
@@ -173,7 +173,7 @@ fn app_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
     check(&block, &entries);
     let plan = |fields: &[u8]| {
         let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
-        let plan = plan_app_updates(&block.bytes, &entries, &records);
+        let plan = plan_app_updates(&block.bytes, &entries, &records, false);
         recorded(&plan.records, 1);
         plan
     };
@@ -203,7 +203,7 @@ fn app_changes_nothing(fields: &[u8]) {
         panic!("the result of a get is not an update: {rejected:?}");
     }
     let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
-    let plan = plan_app_updates(&block.bytes, &entries, &records);
+    let plan = plan_app_updates(&block.bytes, &entries, &records, false);
     assert_eq!(outcome(&plan.records).as_deref(), Some("unchanged"));
 }
 

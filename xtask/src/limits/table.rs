@@ -34,6 +34,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "entries in one request | {}", &["PAYLOAD_ENTRIES_MAX"]),
     figure(API, "name over {} characters, the end", &["FILE_NAME_CHARS_MAX"]),
     figure(API, "stored as its first {KiB} KiB", &["OVERSIZE_PREFIX_BYTES"]),
+    figure(API, "shows at most {KiB} KiB of changes", &["CHANGES_BYTES_MAX"]),
     figure(API, "do not count | {KiB} KiB", &["entry_bytes_max::Identity"]),
     figure(API, "one issue entry | {MiB} MiB", &["entry_bytes_max::Issues"]),
     figure(API, "one message body | {MiB} MiB", &["MESSAGE_BODY_BYTES_MAX"]),

@@ -23,13 +23,14 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) fn new(action: Action, kind: RecordKind) -> Self {
+    /// With `changes`, results have a column for these.
+    pub(super) fn new(action: Action, kind: RecordKind, changes: bool) -> Self {
         let id = action.id_field();
         let times = ["created_at", "updated_at"];
         if kind == RecordKind::Errors {
             return Self::Errors { id };
         }
-        Self::Results(match action {
+        let mut columns = match action {
             Action::CreateCoreProfiles
             | Action::UpdateCoreProfiles
             | Action::UpsertCoreProfiles
@@ -56,7 +57,11 @@ impl Table {
                 .chain(app_field_names())
                 .chain(times)
                 .collect(),
-        })
+        };
+        if changes {
+            columns.extend(["changes", "changes_left_out"]);
+        }
+        Self::Results(columns)
     }
 
     /// Appends the first line of the file.

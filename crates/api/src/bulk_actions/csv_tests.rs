@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn table(action: Action, kind: RecordKind, lines: &str) -> String {
-    let table = Table::new(action, kind);
+    let table = Table::new(action, kind, false);
     let mut out = Vec::new();
     table.write_header(&mut out);
     table.write_rows(lines.as_bytes(), &mut out).unwrap();
@@ -113,7 +113,7 @@ fn the_deepest_entry_fits_into_a_table() {
 
 #[test]
 fn a_damaged_record_is_an_error() {
-    let table = Table::new(Action::CreateCoreProfiles, RecordKind::Errors);
+    let table = Table::new(Action::CreateCoreProfiles, RecordKind::Errors, false);
     for line in ["{", "[]", "{\"index\":0}", "{\"errors\":[1]}", "{\"errors\":[{}] \"a\":1}"] {
         assert_eq!(
             table.write_rows(line.as_bytes(), &mut Vec::new()),

@@ -126,7 +126,7 @@ impl PageCall<'_> {
                 rest: None,
             })
         } else {
-            let table = Table::new(own.task.action, RecordKind::Errors);
+            let table = Table::new(own.task.action, RecordKind::Errors, false);
             self.chosen.answer_rows(memory, part.body, |lines, out| {
                 table.write_header(out);
                 table.write_rows(lines, out)

@@ -18,6 +18,7 @@ mod path;
 mod payload;
 mod record_file;
 mod records;
+mod result_record;
 mod retry;
 mod run;
 mod staging;
@@ -28,10 +29,7 @@ mod upload_memory;
 mod view;
 
 #[cfg(test)]
-pub(crate) use {
-    records::PARAMETERS as FILE_PARAMETERS, status::PARAMETERS as STATUS_PARAMETERS,
-    task_form::FIELDS as TASK_FIELDS,
-};
+pub(crate) use {status::PARAMETERS as STATUS_PARAMETERS, task_form::FIELDS as TASK_FIELDS};
 
 pub(crate) use cancel::cancel;
 pub(crate) use create::{create, read_only};

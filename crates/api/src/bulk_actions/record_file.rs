@@ -15,6 +15,7 @@ use futures_util::{Stream, stream};
 
 use super::csv::Table;
 use super::error_record;
+use super::result_record::without_changes;
 use crate::csv::DamagedRecord;
 use crate::format::Format;
 use crate::memory::{Memory, MemoryBudget};
@@ -47,18 +48,23 @@ pub(super) struct RecordFile {
 pub(super) struct RecordView {
     pub(super) filter: ErrorFilter,
     pub(super) without_entry: bool,
+    /// Of results that have changes: whether to leave these out.
+    pub(super) without_changes: bool,
 }
 
 impl RecordView {
     /// Whether the file has every record as the store has it.
     pub(super) const fn is_whole(&self) -> bool {
-        self.filter.is_empty() && !self.without_entry
+        self.filter.is_empty() && !self.without_entry && !self.without_changes
     }
 
     /// The lines that the file shows of these.
     fn of(&self, lines: Bytes) -> Result<Bytes, DamagedRecord> {
         if self.is_whole() {
             return Ok(lines);
+        }
+        if self.without_changes {
+            return Ok(without_changes(&lines).into());
         }
         let mut shown = Vec::new();
         for record in error_record::records(&lines) {

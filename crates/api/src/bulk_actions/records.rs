@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue_query::{ErrorListRequest, parse_error_list};
+use caseload_model::issue_query::{ErrorListRequest, parse_error_list, parse_results};
 use caseload_model::spelling::boolean_word;
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::RecordKind;
@@ -21,6 +21,7 @@ use super::csv::Table;
 use super::error_pages::{PageCall, page};
 use super::path::OwnTask;
 use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile, RecordView};
+use super::result_record::has_changes;
 use crate::AppState;
 use crate::base_url::BaseUrl;
 use crate::compression::gzip_file;
@@ -32,8 +33,6 @@ use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::range::{self, ByteRange};
 
-/// The query parameters of results; errors have more.
-pub(crate) const PARAMETERS: [&str; 2] = ["format", "download"];
 /// `Retry-After` while the task runs, in seconds.
 const RETRY_SECONDS: u64 = 1;
 /// The version of the file formats. It must rise when the bytes of a file change for the same
@@ -47,9 +46,14 @@ pub(crate) async fn results(
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    let faults = query.only(PARAMETERS).1;
+    let (changes, faults) = match parse_results(&query.0) {
+        Ok(changes) => (changes, Vec::new()),
+        Err(faults) => (false, faults.into_iter().map(Fault::from).collect()),
+    };
     let request = FileRequest { method, query, headers };
-    records(&state, &request, faults, &own, RecordKind::Results, RecordView::default()).await
+    let without_changes = has_changes(&own.task) && !changes;
+    let view = RecordView { without_changes, ..RecordView::default() };
+    records(&state, &request, faults, &own, RecordKind::Results, view).await
 }
 
 pub(crate) async fn errors(
@@ -67,7 +71,8 @@ pub(crate) async fn errors(
     };
     let request = FileRequest { method, query, headers };
     let Some(pages) = &list.pages else {
-        let view = RecordView { filter: list.filter, without_entry: list.exclude_entry };
+        let (filter, without_entry) = (list.filter, list.exclude_entry);
+        let view = RecordView { filter, without_entry, without_changes: false };
         return records(&state, &request, faults, &own, RecordKind::Errors, view).await;
     };
     let (chosen, download) = request.form(faults)?;
@@ -107,7 +112,7 @@ async fn records(
         task_id: own.task.id.clone(),
         kind,
         format,
-        table: Table::new(own.task.action, kind),
+        table: Table::new(own.task.action, kind, has_changes(&own.task) && !view.without_changes),
         view,
         records: match kind {
             RecordKind::Results => own.task.counts.succeeded,

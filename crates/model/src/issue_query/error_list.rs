@@ -1,6 +1,6 @@
-//! The parameters of the errors of a task, and which error records they select. A filter selects
-//! whole records: one fault that meets all of it is enough. Without a parameter of pages the errors
-//! are a file; with one they are a list with totals, by page or by cursor.
+//! The parameters of the results and the errors of a task, and which error records they select. A
+//! filter selects whole records: one fault that meets all of it is enough. Without a parameter of
+//! pages the errors are a file; with one they are a list with totals, by page or by cursor.
 
 use super::{CursorPaging, MessageListScope, cursor_paging};
 use crate::error_code::EntryErrorCode;
@@ -10,6 +10,9 @@ use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 /// The parameters of errors. `format` and `download` are matters of HTTP, which reads their values.
 pub const ERROR_LIST_PARAMETERS: [&str; 9] =
     ["format", "download", "page", "page-size", "cursor", "count", "excludes", "code", "pointer"];
+
+/// The parameters of results.
+pub const RESULT_PARAMETERS: [&str; 3] = ["format", "download", "includes"];
 
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then the \
@@ -82,6 +85,14 @@ pub fn parse_error_list(
         exclude_entry: excluded.is_some_and(|words| !words.is_empty()),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
+}
+
+/// Reads the parameters of the results of a task: whether records are shown with their `changes`.
+pub fn parse_results(pairs: &[(String, String)]) -> Result<bool, Vec<ParameterFault>> {
+    let mut parameters = Parameters::new(pairs, &RESULT_PARAMETERS);
+    let included = parameters.words("includes", &[("changes", ())]);
+    let changes = included.is_some_and(|words| !words.is_empty());
+    if parameters.faults.is_empty() { Ok(changes) } else { Err(parameters.faults) }
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ pub use custom_fields::{
 };
 pub(crate) use custom_fields::{DROPDOWN, NUMBER, TEXT, TypeTests, holds_for, parse_groups};
 pub use error_list::{
-    ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, parse_error_list,
+    ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, RESULT_PARAMETERS,
+    parse_error_list, parse_results,
 };
 pub use fragment_reader::TextSource;
 pub use grouping::{

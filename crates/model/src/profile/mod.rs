@@ -7,6 +7,7 @@
 //! A stored profile is its *fields text*: the members of the record as JSON without the braces, in
 //! the order of the table, without id and times.
 
+mod changes;
 mod check;
 mod checker;
 mod core_state;
@@ -24,6 +25,7 @@ mod record;
 mod rejected;
 
 pub use crate::ids::IdentityKey;
+pub use changes::CHANGES_BYTES_MAX;
 pub use checker::FAULTS_MAX;
 pub use core_state::CorePlan;
 pub use field::{

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
+use super::changes::write_changes;
 use super::field::APP;
 use super::merge::{Lists, Update, update};
 use super::plan_get::missing;
@@ -32,12 +33,13 @@ pub fn named_app_profile(prepared: &PreparedEntry<AppPatch>) -> Option<&str> {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
-/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way, as
-/// one slice, and not written.
+/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way and
+/// not written; its records have the changes.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<AppPatch>],
     records: &HashMap<String, Vec<u8>, S>,
+    dry_run: bool,
 ) -> AppUpdatePlan {
     let action = Action::UpdateAppProfiles;
     let mut out = ChunkRecords::default();
@@ -58,10 +60,14 @@ pub fn plan_app_updates<S: BuildHasher>(
             Ok(_) => update(&APP, &parse_stored(&braced(fields)), &patch, Lists::Replace),
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
         };
+        let mut changes = Vec::new();
         let outcome = match merged {
             Ok(Update::Unchanged) => "unchanged",
-            Ok(Update::Changed(fields)) => {
-                changed.insert(pid, fields);
+            Ok(Update::Changed(after)) => {
+                if dry_run {
+                    write_changes(&APP, fields, &after, &mut changes);
+                }
+                changed.insert(pid, after);
                 "updated"
             }
             Err(stored) => {
@@ -72,6 +78,7 @@ pub fn plan_app_updates<S: BuildHasher>(
         out.outcome(entry, outcome, |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
+            out.append(&mut changes);
         });
     }
     let changed = changed.into_iter().map(|(pid, fields)| (pid.to_owned(), fields)).collect();

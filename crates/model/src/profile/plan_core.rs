@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
+use super::changes::write_changes;
 use super::core_state::{CorePlan, CoreState};
 use super::field::CORE;
 use super::identity::keys_of;
@@ -50,14 +51,22 @@ pub fn finding_identities(
 /// they name, if it has one; `records` has the fields text of every profile that they name, if it
 /// exists, and of the owners of [`finding_identities`]. Rejected entries name profiles and
 /// identities, too. A dry run is planned in the same way: its outcome is not written, but laid over
-/// the stored records for the next slice.
+/// the stored records for the next slice, and its records have the changes.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
+    dry_run: bool,
 ) -> CorePlan {
-    plan(Action::UpdateCoreProfiles, payload, entries, CoreState::new(records, owners), None)
+    let planner = Planner {
+        action: Action::UpdateCoreProfiles,
+        payload,
+        state: CoreState::new(records, owners),
+        ids: None,
+        changes: dry_run.then(Vec::new),
+    };
+    plan(planner, entries)
 }
 
 /// Plans upserts as [`plan_core_updates`] plans updates. `ids` gives ids to the new profiles.
@@ -68,18 +77,21 @@ pub fn plan_core_upserts<S: BuildHasher, T: BuildHasher>(
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
     ids: &mut NewIds,
 ) -> CorePlan {
-    plan(Action::UpsertCoreProfiles, payload, entries, CoreState::new(records, owners), Some(ids))
+    let planner = Planner {
+        action: Action::UpsertCoreProfiles,
+        payload,
+        state: CoreState::new(records, owners),
+        changes: matches!(ids, NewIds::DryRun).then(Vec::new),
+        ids: Some(ids),
+    };
+    plan(planner, entries)
 }
 
 fn plan<S: BuildHasher, T: BuildHasher>(
-    action: Action,
-    payload: &[u8],
+    mut planner: Planner<'_, S, T>,
     entries: &[PreparedEntry<CorePatch>],
-    state: CoreState<'_, S, T>,
-    ids: Option<&mut NewIds>,
 ) -> CorePlan {
     let mut out = ChunkRecords::default();
-    let mut planner = Planner { action, payload, state, ids };
     for prepared in entries {
         let entry = &prepared.entry;
         let planned = match &prepared.item {
@@ -87,8 +99,15 @@ fn plan<S: BuildHasher, T: BuildHasher>(
             Err(rejected) => Err(planner.rejected(entry, rejected)),
         };
         match planned {
-            Ok((id, outcome)) => out.outcome(entry, outcome, |out| write_id(id, out)),
-            Err(stored) => refuse(action, payload, prepared, stored, &mut out),
+            Ok((id, outcome)) => out.outcome(entry, outcome, |out| {
+                write_id(id, out);
+                if let Some(changes) = &mut planner.changes {
+                    out.append(changes);
+                }
+            }),
+            Err(stored) => {
+                refuse(planner.action, planner.payload, prepared, stored, &mut out);
+            }
         }
     }
     planner.state.into_plan(out)
@@ -100,6 +119,8 @@ struct Planner<'p, S, T> {
     state: CoreState<'p, S, T>,
     /// Ids of new profiles; `None` if the action creates none.
     ids: Option<&'p mut NewIds>,
+    /// Of a dry run: the changes of the present entry, for its record.
+    changes: Option<Vec<u8>>,
 }
 
 impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
@@ -170,6 +191,9 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
                 self.state.remove(id, before.iter().filter(|key| !given.contains(key)));
             }
             self.state.add(id, given.iter().filter(|key| !before.contains(key)));
+        }
+        if let (Some(out), Some(before)) = (&mut self.changes, self.state.fields(id)) {
+            write_changes(&CORE, before, &fields, out);
         }
         self.state.write(id, fields);
         Ok((id, "updated"))

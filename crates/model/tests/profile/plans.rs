@@ -36,7 +36,7 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
         .flat_map(|(id, fields)| identity_keys(fields).into_iter().map(|key| (key, *id)))
         .collect();
     let block = block(entries);
-    plan_core_updates(&block.bytes, &prepare_core_updates(&block), &records, &owners)
+    plan_core_updates(&block.bytes, &prepare_core_updates(&block), &records, &owners, false)
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
         r#"{"core-profile-id":"1","age":"x"}"#,
     ]);
     let prepared = prepare_core_updates(&block);
-    let plan = plan_core_updates(&block.bytes, &prepared, &records, &owners);
+    let plan = plan_core_updates(&block.bytes, &prepared, &records, &owners, false);
     let wanted = [
         "unknown_field /aeg, identity_conflict /identities/1",
         "wrong_type /age, not_found /core-profile-id, identity_conflict /identities/0",
@@ -358,7 +358,7 @@ fn updates_of_an_app_profile_apply_in_sequence() {
         ("q".to_owned(), br#""city":"X""#.to_vec()),
     ]);
     let AppUpdatePlan { changed, records } =
-        plan_app_updates(&block.bytes, &prepare_app_updates(&block), &records);
+        plan_app_updates(&block.bytes, &prepare_app_updates(&block), &records, false);
     let given = outcomes(&records);
     assert_eq!(
         given.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(),

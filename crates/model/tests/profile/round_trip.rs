@@ -172,7 +172,7 @@ proptest! {
         let records = HashMap::from([(id, profile.fields.clone())]);
         let owners: HashMap<_, _> = profile.identities.iter().map(|k| (k.clone(), id)).collect();
         let patches = prepare_core_updates(&again);
-        let plan = plan_core_updates(&again.bytes, &patches, &records, &owners);
+        let plan = plan_core_updates(&again.bytes, &patches, &records, &owners, false);
         prop_assert_eq!(outcomes(&plan.records), [(0, "unchanged".to_owned())]);
         prop_assert!(plan.changed.is_empty());
     }
@@ -185,7 +185,7 @@ proptest! {
         let entry = format!("{{{}}}", members.join(","));
         let sent = block([&entry]);
         let mut records = HashMap::from([("p".to_owned(), Vec::new())]);
-        let plan = plan_app_updates(&sent.bytes, &prepare_app_updates(&sent), &records);
+        let plan = plan_app_updates(&sent.bytes, &prepare_app_updates(&sent), &records, false);
         prop_assert_eq!(plan.records.failed, 0);
         records.extend(plan.changed);
         let profile = StoredAppProfile {
@@ -200,7 +200,7 @@ proptest! {
         }
         prop_assert_eq!(kept, digest(entry.as_bytes()));
         let again = block([String::from_utf8(shown).unwrap()]);
-        let plan = plan_app_updates(&again.bytes, &prepare_app_updates(&again), &records);
+        let plan = plan_app_updates(&again.bytes, &prepare_app_updates(&again), &records, false);
         prop_assert_eq!(outcomes(&plan.records), [(0, "unchanged".to_owned())]);
     }
 }

@@ -171,7 +171,7 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
     records.retain(|id, _| ids.contains(id));
     let mut owners = world.owners.clone();
     owners.retain(|key, _| named.contains(&key));
-    let plan = plan_core_updates(&block.bytes, prepared, &records, &owners);
+    let plan = plan_core_updates(&block.bytes, prepared, &records, &owners, false);
     for (key, id) in plan.identities_removed {
         assert_eq!(world.owners.remove(&key), Some(id));
     }

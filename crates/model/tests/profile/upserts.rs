@@ -60,7 +60,7 @@ impl World {
             plan_core_upserts(&block.bytes, &prepared, &self.fields, &self.owners, ids)
         } else {
             let prepared = prepare_core_updates(&block);
-            plan_core_updates(&block.bytes, &prepared, &self.fields, &self.owners)
+            plan_core_updates(&block.bytes, &prepared, &self.fields, &self.owners, false)
         };
         self.apply(&plan);
         plan
@@ -206,7 +206,9 @@ fn a_dry_run_finds_the_people_that_its_earlier_entries_would_create() {
     let plan = dry.run("upsert", &entries.map(str::to_owned), &mut NewIds::DryRun);
     let results = lines(&plan.records.results);
     assert_eq!(results[0], serde_json::json!({"index":0,"line":1,"outcome":"created"}));
-    assert_eq!(results[1], serde_json::json!({"index":1,"line":2,"outcome":"updated"}));
+    let changes = serde_json::json!({"age": {"from": null, "to": 1}});
+    let updated = serde_json::json!({"index":1,"line":2,"outcome":"updated","changes":changes});
+    assert_eq!(results[1], updated);
     let errors = lines(&plan.records.errors);
     let fault = |n: usize| &errors[n]["errors"][0];
     for (n, code) in [(0, "ambiguous_identity"), (1, "identity_conflict")] {

@@ -27,7 +27,7 @@ pub fn update_core(
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let (fields, owners) = read_of_patches(store, changes, entries)?;
-    let plan = plan_core_updates(payload, entries, &fields, &owners);
+    let plan = plan_core_updates(payload, entries, &fields, &owners, changes.dry_run.is_some());
     end(store, changes, plan, &fields)
 }
 
@@ -112,7 +112,7 @@ pub fn update_app(
     if let Some(earlier) = &changes.dry_run {
         earlier.lay_over_app(&mut fields);
     }
-    let plan = plan_app_updates(payload, entries, &fields);
+    let plan = plan_app_updates(payload, entries, &fields, changes.dry_run.is_some());
     if let Some(dry_run) = &mut changes.dry_run {
         dry_run.note_app(plan.changed);
     } else if !plan.changed.is_empty() {

@@ -235,7 +235,15 @@ pub(crate) async fn a_dry_run_plans_each_entry_on_top_of_the_earlier_ones(store:
     let real = run_command(&store, task_of(&acme, "real", UPDATE, &lines, 1000), NOW).await;
     assert_eq!(before.counts, real.counts);
     assert_eq!((real.counts.succeeded, real.counts.failed), (602, 1));
-    assert_eq!(results(&store, acme.id, "dry").await, results(&store, acme.id, "real").await);
+    let shown: Vec<_> = results(&store, acme.id, "dry")
+        .await
+        .iter()
+        .map(|record| match record.split_once(r#","changes":{"identities":"#) {
+            Some((without, _)) => format!("{without}}}"),
+            None => record.clone(),
+        })
+        .collect();
+    assert!(shown == results(&store, acme.id, "real").await, "only the dry run shows changes");
     assert_eq!(errors(&store, acme.id, "dry").await, errors(&store, acme.id, "real").await);
     assert_sound(&store).await;
 }

@@ -69,6 +69,11 @@ pub(super) fn parameters() -> Value {
             json!({"type": "string", "minLength": 1}),
         ),
         "error-excludes": query_words("excludes", "Members that are left out.", &["entry"]),
+        "result-includes": query_words(
+            "includes",
+            "`changes`: the records of dry runs of updates and upserts have the changes.",
+            &["changes"],
+        ),
         "error-cursor": query(
             "cursor",
             "`*` begins a list by cursor; then the `next-cursor` of the previous answer.",

@@ -284,7 +284,9 @@ impl FamilyPaths {
             ),
         };
         let content = records::content(kind, &record, line, table);
-        self.file_operation("Results", "Get the results of a task", &content).build()
+        self.file_operation("Results", "Get the results of a task", &content)
+            .takes(["result-includes"])
+            .build()
     }
 
     fn errors(&self) -> Value {

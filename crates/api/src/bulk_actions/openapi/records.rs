@@ -27,15 +27,19 @@ fn of_profiles() -> Value {
         "UpdatedCoreProfile": outcome(
             &["updated", "unchanged"],
             &["core-profile-id"],
-            json!({"core-profile-id": {"type": "string"}}),
+            merged([json!({"core-profile-id": {"type": "string"}}), changes()]),
         ),
         "UpsertedCoreProfile": outcome(
             &["created", "updated", "unchanged"],
             &[],
-            json!({"core-profile-id": {
-                "type": "string",
-                "description": "The id of the profile; absent in a dry run that would create it.",
-            }}),
+            merged([
+                json!({"core-profile-id": {
+                    "type": "string",
+                    "description": "The id of the profile; absent in a dry run that would create \
+                                    it.",
+                }}),
+                changes(),
+            ]),
         ),
         "DeletedProfile": outcome(
             &["deleted", "unchanged"],
@@ -48,8 +52,36 @@ fn of_profiles() -> Value {
                 "pid": {"type": "string", "description": "Of an app profile."},
             }),
         ),
-        "UpdatedAppProfile":
-            outcome(&["updated", "unchanged"], &["pid"], json!({"pid": {"type": "string"}})),
+        "UpdatedAppProfile": outcome(
+            &["updated", "unchanged"],
+            &["pid"],
+            merged([json!({"pid": {"type": "string"}}), changes()]),
+        ),
+    })
+}
+
+/// The members with the changes of a dry run.
+fn changes() -> Value {
+    json!({
+        "changes": {
+            "type": "object",
+            "description": "Only of an `updated` entry of a dry run, with `includes=changes`: the \
+                            fields that change; custom fields under dotted names.",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["from", "to"],
+                "properties": {
+                    "from": {"description": "The value before; null if there is none."},
+                    "to": {"description": "The value after; null if there is none."},
+                },
+            },
+        },
+        "changes_left_out": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Only if changes of more than 16 KiB do not fit: how many fields are \
+                            left out.",
+        },
     })
 }
 

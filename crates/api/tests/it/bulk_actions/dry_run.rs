@@ -12,6 +12,7 @@ on_each_store!(
     a_dry_run_shows_its_outcome_and_writes_nothing,
     a_dry_run_larger_than_a_chunk_still_knows_its_first_entry,
     a_dry_run_of_an_import_shows_its_outcome_and_writes_nothing,
+    a_dry_run_shows_what_would_change_if_it_is_asked_to,
 );
 
 async fn a_dry_run_shows_its_outcome_and_writes_nothing() {
@@ -82,5 +83,46 @@ async fn a_dry_run_of_an_import_shows_its_outcome_and_writes_nothing() {
     let real_task = real.completed(&this(&real_task)).await;
     assert_eq!(real_task["counts"], task["counts"]);
     assert_eq!(real.json("/v1/acme/issues").await["total-hits"], 2);
+    real.stop().await;
+}
+
+async fn a_dry_run_shows_what_would_change_if_it_is_asked_to() {
+    let real = RealServer::start().await;
+    let entry = "{\"identities\":[{\"uid\":\"a\"}],\"lifetime_value\":1.10,\"tags\":[\"x\"]}\n";
+    real.run("identity", "create_core_profiles", entry).await;
+    let patch = "[{\"identities\":[{\"uid\":\"a\"}],\"lifetime_value\":2.50,\
+                 \"custom_fields\":{\"p\":1e1}},\
+                 {\"identities\":[{\"uid\":\"a\"}],\"tags\":null},\
+                 {\"identities\":[{\"uid\":\"a\"}]},{\"identities\":[{\"uid\":\"b\"}]}]";
+    for action in ["upsert_core_profiles", "update_core_profiles"] {
+        let fields = [("action", action), ("payload", patch), ("dry_run", "true")];
+        let (_, task) = submit(&real, PATH, &fields).await;
+        let task = real.completed(&this(&task)).await;
+        let path = format!("{}/results", this(&task));
+        let plain = real.text(&format!("{path}?format=jsonl")).await;
+        assert!(!plain.contains("changes"), "{plain}");
+        let shown = real.text(&format!("{path}?format=jsonl&includes=changes")).await;
+        let of = |n: usize| {
+            let line = shown.lines().nth(n).unwrap();
+            line.split_once(",\"changes\":").map(|(_, changes)| changes.to_owned())
+        };
+        let first = "{\"custom_fields.p\":{\"from\":null,\"to\":1e1},\
+                     \"lifetime_value\":{\"from\":1.10,\"to\":2.50}}}";
+        assert_eq!(of(0).as_deref(), Some(first));
+        assert_eq!(of(1).as_deref(), Some("{\"tags\":{\"from\":[\"x\"],\"to\":null}}}"));
+        assert_eq!(of(2), None);
+        let length = real.request(Method::HEAD, &path).send().await.unwrap();
+        let body = real.text(&path).await;
+        assert_eq!(length.headers()["content-length"], body.len().to_string().as_str());
+        let table = real.text(&format!("{path}?format=csv&includes=changes")).await;
+        assert!(
+            table.starts_with("index,line,outcome,core-profile-id,changes,changes_left_out\r\n")
+        );
+        let refused = real.request(Method::GET, &format!("{path}?includes=all")).send().await;
+        assert_eq!(refused.unwrap().status(), 400);
+    }
+    let real_run = real.run("identity", "upsert_core_profiles", entry).await;
+    let ignored = real.text(&format!("{}/results?includes=changes", this(&real_run))).await;
+    assert!(!ignored.contains("changes"), "{ignored}");
     real.stop().await;
 }

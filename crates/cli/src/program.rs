@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::args::LogArgs;
 use crate::commands::{
-    admin, backup, bulk, check, console, copy, demo, domain, issues, key, openapi, serve,
+    admin, backup, bulk, check, console, copy, demo, domain, issues, key, openapi, profiles, serve,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -58,6 +58,9 @@ pub(crate) enum Command {
     /// Submit bulk action tasks, follow them and fetch their results
     #[command(subcommand)]
     Bulk(bulk::BulkCommand),
+    /// Import, export and find profiles
+    #[command(subcommand)]
+    Profiles(profiles::ProfilesCommand),
     /// List, get, import and export issues
     #[command(subcommand)]
     Issues(issues::IssuesCommand),
@@ -79,6 +82,7 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::Copy(args) => copy::run(&args, printer),
         Command::Openapi => openapi::run(printer),
         Command::Bulk(command) => bulk::run(command, printer),
+        Command::Profiles(command) => profiles::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
     }
 }

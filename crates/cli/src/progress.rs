@@ -25,7 +25,10 @@ pub(crate) struct Progress {
     what: String,
     total: Option<u64>,
     unit: Unit,
+    started: Instant,
     last_line: Instant,
+    /// Number of entries that failed.
+    failed: u64,
 }
 
 impl Progress {
@@ -42,7 +45,20 @@ impl Progress {
             set_bar(Some(bar.clone()));
             bar
         });
-        Self { bar, what: what.to_owned(), total, unit, last_line: Instant::now() }
+        let now = Instant::now();
+        Self { bar, what: what.to_owned(), total, unit, started: now, last_line: now, failed: 0 }
+    }
+
+    pub(crate) const fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// Sets the number of entries that failed so far.
+    pub(crate) fn failed(&mut self, failed: u64) {
+        if let Some(bar) = self.bar.as_ref().filter(|_| failed != self.failed) {
+            bar.set_message(format!("{}, {} failed", self.what, grouped(failed)));
+        }
+        self.failed = failed;
     }
 
     /// Sets the amount of work done so far.
@@ -51,7 +67,7 @@ impl Progress {
             bar.set_position(position);
         } else if self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
-            note(self.plain(position));
+            note(self.plain(position, self.started.elapsed()));
         }
     }
 
@@ -60,18 +76,35 @@ impl Progress {
         drop(self);
     }
 
-    fn plain(&self, position: u64) -> String {
-        let what = &self.what;
-        match (self.total, self.unit) {
-            (Some(total), Unit::Bytes) => {
-                format!("{what}: {} %", position * 100 / total.max(1))
-            }
-            (Some(total), Unit::Count) => {
-                format!("{what}: {} of {}", grouped(position), grouped(total))
-            }
-            (None, Unit::Bytes) => format!("{what}: {} MiB", position >> 20),
-            (None, Unit::Count) => format!("{what}: {}", grouped(position)),
+    fn plain(&self, position: u64, elapsed: Duration) -> String {
+        let mut parts = Vec::new();
+        if let Some(total) = self.total {
+            parts.push(format!("{} %", position * 100 / total.max(1)));
         }
+        match (self.total, self.unit) {
+            (Some(total), Unit::Count) => {
+                parts.push(format!("{} of {}", grouped(position), grouped(total)));
+            }
+            (None, Unit::Count) => parts.push(grouped(position)),
+            (Some(_), Unit::Bytes) => {}
+            (None, Unit::Bytes) => parts.push(format!("{} MiB", position >> 20)),
+        }
+        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        if position > 0 && milliseconds > 0 {
+            let rate = position.saturating_mul(1_000) / milliseconds;
+            parts.push(match self.unit {
+                Unit::Count => format!("{} a second", grouped(rate)),
+                Unit::Bytes => format!("{} KiB a second", grouped(rate >> 10)),
+            });
+            if let Some(total) = self.total.filter(|total| *total >= position) {
+                let left = (total - position).saturating_mul(milliseconds) / position;
+                parts.push(format!("{} s left", grouped(left.div_ceil(1_000))));
+            }
+        }
+        if self.failed > 0 {
+            parts.push(format!("{} failed", grouped(self.failed)));
+        }
+        format!("{}: {}", self.what, parts.join(", "))
     }
 }
 
@@ -86,10 +119,14 @@ impl Drop for Progress {
 
 fn style(bounded: bool, unit: Unit) -> ProgressStyle {
     let template = match (bounded, unit) {
-        (true, Unit::Count) => "{msg}  [{bar:30}] {human_pos}/{human_len}  {elapsed}",
-        (true, Unit::Bytes) => "{msg}  [{bar:30}] {bytes}/{total_bytes}  {elapsed}",
-        (false, Unit::Count) => "{msg}  {spinner} {human_pos}  {elapsed}",
-        (false, Unit::Bytes) => "{msg}  {spinner} {bytes}  {elapsed}",
+        (true, Unit::Count) => {
+            "{msg}  [{bar:30}] {percent} %  {human_pos}/{human_len}  {per_sec}  {eta} left"
+        }
+        (true, Unit::Bytes) => {
+            "{msg}  [{bar:30}] {percent} %  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left"
+        }
+        (false, Unit::Count) => "{msg}  {spinner} {human_pos}  {per_sec}  {elapsed}",
+        (false, Unit::Bytes) => "{msg}  {spinner} {bytes}  {bytes_per_sec}  {elapsed}",
     };
     ProgressStyle::with_template(template)
         .map_or_else(|_| ProgressStyle::default_bar(), |style| style.progress_chars("=> "))
@@ -101,14 +138,28 @@ mod tests {
 
     #[test]
     fn lines_without_a_bar_show_the_progress() {
-        for (total, unit, position, line) in [
-            (Some(10_000), Unit::Count, 2_500, "import: 2,500 of 10,000"),
-            (Some(200), Unit::Bytes, 50, "import: 25 %"),
-            (Some(0), Unit::Bytes, 0, "import: 0 %"),
-            (None, Unit::Bytes, 5 << 20, "import: 5 MiB"),
-            (None, Unit::Count, 1_200, "import: 1,200"),
+        for (total, unit, position, failed, line) in [
+            (
+                Some(10_000),
+                Unit::Count,
+                2_500,
+                3,
+                "import: 25 %, 2,500 of 10,000, 1,250 a second, 6 s left, 3 failed",
+            ),
+            (
+                Some(200 << 20),
+                Unit::Bytes,
+                50 << 20,
+                0,
+                "import: 25 %, 25,600 KiB a second, 6 s left",
+            ),
+            (Some(0), Unit::Bytes, 0, 0, "import: 0 %"),
+            (None, Unit::Bytes, 5 << 20, 0, "import: 5 MiB, 2,560 KiB a second"),
+            (None, Unit::Count, 1_200, 1, "import: 1,200, 600 a second, 1 failed"),
         ] {
-            assert_eq!(Progress::new("import", total, unit).plain(position), line);
+            let mut progress = Progress::new("import", total, unit);
+            progress.failed(failed);
+            assert_eq!(progress.plain(position, Duration::from_secs(2)), line);
         }
     }
 }

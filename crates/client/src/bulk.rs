@@ -15,7 +15,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::body::Body;
 use crate::error::ClientError;
+use crate::error_summary::ErrorSummary;
 use crate::http::{Client, Written};
+use crate::stream::JSON_LINES;
 use crate::task::{Task, TaskPage};
 
 /// How long the server may hold back its answer about a task that is not completed.
@@ -44,6 +46,8 @@ pub struct SubmitOptions {
     pub dry_run: bool,
     /// Replaces the issues that have the ids of entries. Only imports take it.
     pub upsert: bool,
+    /// The name of the file that the entries come from; tasks show it.
+    pub file_name: Option<String>,
     /// A key of this request alone. With it the caller may repeat the request after a broken
     /// connection: the server answers the repeat as it answered the first and makes one task.
     pub idempotency_key: Option<String>,
@@ -148,7 +152,8 @@ impl<'a> BulkActions<'a> {
         payload: Payload,
         options: &SubmitOptions,
     ) -> Result<RequestBuilder, ClientError> {
-        let file = payload.0.file_name("payload.jsonl");
+        let name = options.file_name.as_deref().unwrap_or("payload.jsonl");
+        let file = payload.0.file_name(name.to_owned());
         let mut form = Form::new().text("action", action.as_str());
         if options.dry_run {
             form = form.text("dry_run", "true");
@@ -175,6 +180,16 @@ impl<'a> BulkActions<'a> {
         idempotency_key: Option<&str>,
     ) -> Result<Task, ClientError> {
         let request = self.client.request(Method::POST, &self.task_url(task_id, "/retry")?);
+        self.task(&self.client.write(with_key(request, idempotency_key)?).await?)
+    }
+
+    /// Makes the real task of a completed dry run, with the same entries.
+    pub async fn run(
+        &self,
+        task_id: &str,
+        idempotency_key: Option<&str>,
+    ) -> Result<Task, ClientError> {
+        let request = self.client.request(Method::POST, &self.task_url(task_id, "/run")?);
         self.task(&self.client.write(with_key(request, idempotency_key)?).await?)
     }
 
@@ -233,7 +248,30 @@ impl<'a> BulkActions<'a> {
     ) -> impl Future<Output = Result<Body, ClientError>> + use<'a> {
         let url = self.task_url(task_id, &format!("/{}", list.path()));
         let client = self.client;
-        async move { client.read(&url?, "application/x-ndjson", &[("format", "jsonl")]).await }
+        async move { client.read(&url?, JSON_LINES, &[("format", "jsonl")]).await }
+    }
+
+    /// The results of a completed dry run as JSON Lines, with the changes that each update
+    /// would make.
+    pub async fn changes(&self, task_id: &str) -> Result<Body, ClientError> {
+        let url = self.task_url(task_id, "/results")?;
+        let params = [("format", "jsonl"), ("includes", "changes")];
+        self.client.read(&url, JSON_LINES, &params).await
+    }
+
+    /// The entries of a task as they were sent, one per line; with `only` those of a completed task
+    /// that it names: `failed`, `unprocessed` or both with a comma between them.
+    pub async fn payload(&self, task_id: &str, only: Option<&str>) -> Result<Body, ClientError> {
+        let url = self.task_url(task_id, "/payload")?;
+        let params: Vec<_> = only.map(|only| ("only", only)).into_iter().collect();
+        self.client.read(&url, JSON_LINES, &params).await
+    }
+
+    /// The faults of a completed task, counted by code and pointer.
+    pub async fn error_summary(&self, task_id: &str) -> Result<ErrorSummary, ClientError> {
+        let url = self.task_url(task_id, "/errors/summary")?;
+        let body = self.client.read_all(&url, &[]).await?;
+        ErrorSummary::read(&body).map_err(|error| self.client.unexpected(error))
     }
 }
 

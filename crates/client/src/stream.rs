@@ -13,19 +13,19 @@ use serde_json::Value;
 use crate::body::Lines;
 use crate::error::ClientError;
 use crate::http::Client;
-use crate::issues::IssueParams;
+use crate::params::Params;
 
-const JSON_LINES: &str = "application/x-ndjson";
-/// The stream fails after this many cuts in a row without a line between them.
-const CUTS_MAX: u32 = 6;
-/// The wait before the stream is resumed for the first time, unless the caller sets another.
-const WAIT_MS: u64 = 250;
+pub(crate) const JSON_LINES: &str = "application/x-ndjson";
+/// A read of a whole list fails after this many cuts in a row with nothing received between them.
+pub(crate) const CUTS_MAX: u32 = 6;
+/// The wait before it is resumed for the first time, unless the caller sets another.
+pub(crate) const WAIT_MS: u64 = 250;
 
 /// A stream of issues, oldest first unless the parameters say otherwise.
 #[derive(Debug)]
 pub struct IssueStream<'a> {
     client: &'a Client,
-    params: IssueParams,
+    params: Params,
     order: Order,
     lines: Option<Lines>,
     /// The position of the last issue, in the form of the parameter `after`.
@@ -68,7 +68,7 @@ struct StateData {
 
 impl Client {
     /// Streams the matching issues. It sends nothing yet.
-    pub fn stream_issues(&self, mut params: IssueParams) -> IssueStream<'_> {
+    pub fn stream_issues(&self, mut params: Params) -> IssueStream<'_> {
         // Without a known order the client could not resume.
         let order = match params.value("sort-by") {
             Some("update-time") => Order::Update,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::cursor::Cursor;
 use crate::error::ClientError;
 use crate::http::Client;
-use crate::issues::IssueParams;
+use crate::params::Params;
 
 /// A walk over the issues of a span, with every member that issues have.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl IssueWalk<'_> {
         if self.cursor.is_done() {
             return Ok(None);
         }
-        let mut params = IssueParams::all_included();
+        let mut params = Params::all_included();
         if let Some(since) = self.cursor.since() {
             params.push("created_since", since.to_string());
         }

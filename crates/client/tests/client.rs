@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::Response;
-use caseload_client::{Client, ClientError, IssueParams, Payload, RecordList, SubmitOptions};
+use caseload_client::{Client, ClientError, Params, Payload, RecordList, SubmitOptions};
 use caseload_model::task::{Action, Family};
 use tokio::net::TcpListener;
 
@@ -163,13 +163,13 @@ async fn records_are_read_as_bytes_or_as_lines() {
 async fn issues_are_the_bytes_that_the_server_sent() {
     let odd = r#"{"id":1, "n":1.50,"big":12345678901234567890123,"t":"\u0000 \/ é"}"#;
     let script = script(vec![(200, &[], page(odd)), (200, &[], page(odd))]).await;
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     params.push("state", "new,resolved");
     params.push("includes", r#"["meta"]"#);
     let listed = script.client.issues(&params).await.unwrap();
     assert_eq!(listed.issues[0].get(), odd);
     assert_eq!((listed.total_hits, listed.page_size), (2, 100));
-    let issue = script.client.issue(1, &IssueParams::default()).await.unwrap();
+    let issue = script.client.issue(1, &Params::default()).await.unwrap();
     assert_eq!(issue.get(), odd);
     assert_eq!(
         script.lines(),

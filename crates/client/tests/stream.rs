@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use caseload_client::{Client, ClientError, IssueParams};
+use caseload_client::{Client, ClientError, Params};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -51,7 +51,7 @@ fn end(count: u64) -> String {
 }
 
 async fn read(client: &Client, pairs: &[(&str, &str)]) -> (Vec<String>, Result<(), ClientError>) {
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     for (name, value) in pairs {
         params.push(*name, *value);
     }

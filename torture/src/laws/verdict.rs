@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, ensure};
-use caseload_client::{Client, IssueParams, Payload, RecordList};
+use caseload_client::{Client, Params, Payload, RecordList};
 use caseload_model::task::{Action, Family};
 use caseload_testdata::SplitMix;
 
@@ -57,14 +57,14 @@ async fn issues(
 ) -> Result<()> {
     let issues = &ledger.issues[domain];
     ensure!(all_differ(issues.iter().map(|(id, ..)| *id)), "an issue id was given twice");
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     params.push("page-size", "1");
     let hits = client.issues(&params).await?.total_hits;
     let expected = issues.len() + others;
     ensure!(hits == expected as u64, "{hits} issues of {expected} acknowledged");
     for _ in 0..ISSUES_READ.min(issues.len()) {
         let (id, number, index) = issues[random.below(issues.len())];
-        let issue = client.issue(id, &IssueParams::default()).await?;
+        let issue = client.issue(id, &Params::default()).await?;
         let issue: serde_json::Value = serde_json::from_str(issue.get())?;
         let title = ledger.jobs[number].title(index);
         ensure!(issue["title"] == title, "issue {id} is not {title:?}: {issue}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use caseload_client::{Client, IssueParams};
+use caseload_client::{Client, Params};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -187,7 +187,7 @@ impl SingleWrites {
         domain: usize,
         since: i64,
     ) -> Result<ChangeTimes> {
-        let mut params = IssueParams::all_included();
+        let mut params = Params::all_included();
         params.push("created-since", since.to_string());
         params.push("sort-order", "asc");
         params.push("page-size", "1000");

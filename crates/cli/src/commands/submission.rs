@@ -1,4 +1,4 @@
-//! Submits the parts of a file as tasks, for `bulk submit` and `issues import`. Each part has an
+//! Submits the parts of a file as tasks, for `bulk submit` and the imports. Each part has an
 //! idempotency key that comes from its content, so that a command that was interrupted, or is run
 //! again, creates no task twice. Invariant: an interrupted command says how far it came and which
 //! command goes on.
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::failure::Failure;
 use crate::own_command::next_command;
-use crate::payload_file::{Part, PartKeys, RunName, SplitError};
+use crate::payload_file::{CsvFault, Part, PartKeys, RunName, SplitError};
 use crate::printer::counted;
 
 /// One run of a command that submits a file.
@@ -21,6 +21,9 @@ pub(crate) struct Submission {
     pub(crate) action: Action,
     pub(crate) dry_run: bool,
     pub(crate) upsert: bool,
+    /// Whether entries that a task has applied before are applied again: the data may have changed
+    /// since, and to apply them twice does no harm.
+    pub(crate) renew: bool,
     pub(crate) file: PathBuf,
     pub(crate) run: Option<RunName>,
     /// The key of the caller's choice.
@@ -43,6 +46,7 @@ impl Submission {
             action,
             dry_run: false,
             upsert: false,
+            renew: false,
             file: file.to_owned(),
             run: RunName::of_flag(again)?,
             key: None,
@@ -74,8 +78,13 @@ impl Submission {
     }
 
     fn options(&self, key: &str) -> SubmitOptions {
-        let idempotency_key = Some(key.to_owned());
-        SubmitOptions { dry_run: self.dry_run, upsert: self.upsert, idempotency_key }
+        let name = self.file.file_name().filter(|_| self.file != Path::new("-"));
+        SubmitOptions {
+            dry_run: self.dry_run,
+            upsert: self.upsert,
+            file_name: name.map(|name| name.to_string_lossy().into_owned()),
+            idempotency_key: Some(key.to_owned()),
+        }
     }
 
     /// Submits a part. If an earlier request made its task, returns that task.
@@ -90,8 +99,9 @@ impl Submission {
         let bulk = client.bulk(self.action.family());
         let mut task = bulk.submit_keyed(self.action, lines.clone(), &self.options(&key)).await?;
         let reads = self.dry_run || !self.action.writes();
-        if task.replayed && reads && !keys.are_given() {
-            // The data may have changed since an earlier task read it. A read does no harm.
+        let renews = reads || self.renew && self.run.is_none();
+        if task.replayed && renews && !keys.are_given() {
+            // The data may have changed since. A read does no harm.
             if bulk.status(&task.task_id).await?.is_completed() {
                 let fresh = format!("{key}/{}", RunName::new()?.0);
                 task = bulk.submit_keyed(self.action, lines, &self.options(&fresh)).await?;
@@ -155,9 +165,13 @@ impl Submission {
                 let file = self.file.display();
                 let failure = Failure::usage(format!("cannot read the entries of {file}: {error}"));
                 match error {
-                    SplitError::Array => {
+                    SplitError::Array | SplitError::ArrayToRename => {
                         failure.with_hint("`jq -c '.[]' FILE` turns an array into lines")
                     }
+                    SplitError::Table(CsvFault::Header(_)) => failure.with_hint(
+                        "--map 'COLUMN=FIELD' reads a column as a field, --map 'COLUMN=' leaves it \
+                         out",
+                    ),
                     _ => failure,
                 }
             }

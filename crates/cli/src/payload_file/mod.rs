@@ -3,13 +3,16 @@
 //! idempotency key that comes from its content: the same file leads to the same requests again.
 
 mod array;
+mod csv;
 mod input;
 mod keys;
 mod lines;
 mod part;
 mod reader;
+mod renames;
 
+pub(crate) use csv::{CsvFault, TableForm};
 pub(crate) use input::Input;
 pub(crate) use keys::{PartKeys, RunName};
 pub(crate) use part::{Part, PartLimits, SplitError};
-pub(crate) use reader::PartReader;
+pub(crate) use reader::{Forms, PartReader};

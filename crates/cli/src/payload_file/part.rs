@@ -5,6 +5,8 @@ use std::io;
 
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 
+use super::csv::CsvFault;
+
 /// Longest line or element in bytes. No server accepts a longer entry.
 pub(super) const ENTRY_BYTES_MAX: usize = 64 << 20;
 /// Largest part of an import in bytes; an entry that is larger than this is a part alone.
@@ -40,6 +42,9 @@ pub(crate) struct Part {
     pub(crate) entries_before: u64,
     /// Number of lines of the file before this part; of an array the number of elements.
     pub(crate) lines_before: u64,
+    /// The line of the file on which each entry begins, if the lines of the part are not those of
+    /// the file.
+    pub(crate) rows: Vec<u64>,
 }
 
 impl Part {
@@ -69,4 +74,8 @@ pub(crate) enum SplitError {
     ArrayLines(u64),
     #[error("it is a broken JSON array: {why} at line {line}, element {element}")]
     BrokenArray { why: &'static str, line: u64, element: u64 },
+    #[error("it is one JSON array, and --map takes JSON lines or CSV")]
+    ArrayToRename,
+    #[error(transparent)]
+    Table(#[from] CsvFault),
 }

@@ -9,3 +9,5 @@ mod splitmix;
 
 pub(crate) use issues::issue_lines;
 pub(crate) use profiles::profile_lines;
+#[cfg(test)]
+pub(crate) use splitmix::SplitMix;

@@ -252,3 +252,26 @@ pub(crate) fn profiles(count: usize, tag: &str) -> String {
 pub(crate) fn exists(path: &Path) -> bool {
     path.try_exists().unwrap()
 }
+
+/// A proxy that cuts each connection after so many bytes of its answers.
+pub(crate) fn cutting_proxy(server: &str, bytes: usize) -> String {
+    use std::io::Read;
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    let server = server.trim_start_matches("http://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, upstream) = (client.unwrap(), TcpStream::connect(&server).unwrap());
+            let (mut asking, mut asked) =
+                (client.try_clone().unwrap(), upstream.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut asking, &mut asked));
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut (&upstream).take(bytes as u64), &mut client);
+                let _ = client.shutdown(Shutdown::Both);
+                let _ = upstream.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    url
+}

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 44] = [
     "",
     "demo",
     "serve",
@@ -31,9 +31,15 @@ const COMMANDS: [&str; 38] = [
     "bulk status",
     "bulk results",
     "bulk errors",
+    "bulk payload",
+    "bulk run",
     "bulk cancel",
     "bulk retry",
     "bulk list",
+    "profiles",
+    "profiles import",
+    "profiles export",
+    "profiles find",
     "issues",
     "issues list",
     "issues search",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use caseload_teststore::on_each_store;
 
-use crate::common::{Workdir, exists, redacted, transcript_of};
+use crate::common::{Workdir, cutting_proxy, exists, redacted, transcript_of};
 
 on_each_store!(blocking:
     an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes,
@@ -92,26 +92,6 @@ fn an_export_of_a_span_includes_both_ends() {
     assert_eq!(titles(&["--since", "2000", "--until", "4000"]), "234");
     assert_eq!(titles(&["--since", "2001", "--until", "2999"]), "");
     assert_eq!(titles(&["--until", "1000"]), "1");
-}
-
-/// A proxy that cuts each connection after so many bytes of the answer.
-fn cutting_proxy(server: &str, bytes: usize) -> String {
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
-    let server = server.trim_start_matches("http://").to_owned();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let (mut client, mut upstream) =
-                (client.unwrap(), TcpStream::connect(&server).unwrap());
-            let mut asked = [0; 8192];
-            let length = client.read(&mut asked).unwrap_or(0);
-            let _ = upstream.write_all(&asked[..length]);
-            let _ = std::io::copy(&mut upstream.take(bytes as u64), &mut client);
-        }
-    });
-    url
 }
 
 fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() {

@@ -21,6 +21,7 @@ mod issues;
 mod logs;
 mod no_store;
 mod openapi;
+mod profiles;
 mod repeats;
 mod replicas;
 mod serve;

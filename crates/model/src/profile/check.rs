@@ -16,7 +16,8 @@ use crate::language::{is_language, nearest_language};
 use crate::spelling::nearest_word;
 
 /// The components a name may have.
-const NAME_COMPONENTS: &[&str] = &["first_name", "last_name", "full_name", "display_name"];
+pub(super) const NAME_COMPONENTS: &[&str] =
+    &["first_name", "last_name", "full_name", "display_name"];
 /// The purpose of an entry. It decides what `null` means and which members are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {

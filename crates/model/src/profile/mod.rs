@@ -1,5 +1,5 @@
 //! End-user profiles: the fields of core and app profiles, the rules of their entries, and plans of
-//! what a run of entries changes. Nothing here writes: the store reads the records that a plan
+//! the changes of a run of entries. Nothing here writes: the store reads the records that a plan
 //! needs, asks for the plan within its transaction, and writes the result. The rules are those of
 //! docs/api.md, "Profiles"; one field table per kind of profile drives validation, storage and
 //! output.
@@ -23,6 +23,7 @@ mod plan_get;
 mod prepare;
 mod record;
 mod rejected;
+mod row;
 
 pub use crate::ids::IdentityKey;
 pub use changes::CHANGES_BYTES_MAX;
@@ -52,3 +53,4 @@ pub use prepare::{
 pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};
+pub use row::{ColumnFault, RowColumns};

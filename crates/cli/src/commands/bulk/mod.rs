@@ -12,6 +12,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 pub(crate) use follow::{QueueNotes, summary, wait_with_progress};
 
+use super::file_import::FaultGroups;
 use super::session::block_on;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
@@ -26,9 +27,13 @@ pub(crate) enum BulkCommand {
     /// Print a task's record
     Status(TaskArgs),
     /// Print a completed task's results as JSON Lines
-    Results(TaskArgs),
-    /// Print a completed task's errors as JSON Lines
-    Errors(TaskArgs),
+    Results(ResultsArgs),
+    /// Print a completed task's errors as JSON Lines, or count them by code and field
+    Errors(ErrorsArgs),
+    /// Print the entries of a task as they were sent, one per line
+    Payload(PayloadArgs),
+    /// Run a completed dry run's entries and print the new task's id
+    Run(RetryArgs),
     /// Stop a task at the end of the current chunk and print its record
     Cancel(TaskArgs),
     /// Run a completed task's failed and unprocessed entries again and print the new task's id
@@ -39,7 +44,7 @@ pub(crate) enum BulkCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RetryArgs {
-    /// Id of the task to retry
+    /// Id of the task
     task: String,
     /// Wait until the new task is completed; the exit status is 1 if entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
@@ -74,6 +79,35 @@ pub(crate) struct TaskListArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ResultsArgs {
+    #[command(flatten)]
+    task: TaskArgs,
+    /// Of a dry run of updates or upserts: show what would change, field by field
+    #[arg(long, env = "CASELOAD_CHANGES", value_parser = FalseyValueParser::new())]
+    changes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ErrorsArgs {
+    #[command(flatten)]
+    task: TaskArgs,
+    /// Print the largest groups of faults by code and field, each with an example
+    #[arg(long, env = "CASELOAD_SUMMARY", value_parser = FalseyValueParser::new())]
+    summary: bool,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PayloadArgs {
+    #[command(flatten)]
+    task: TaskArgs,
+    /// Only the entries of a completed task that are: failed, unprocessed, or failed,unprocessed
+    #[arg(long, env = "CASELOAD_ONLY", value_name = "STATES")]
+    only: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TaskArgs {
     /// Id of the task
     task: String,
@@ -85,10 +119,12 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
     match command {
         BulkCommand::Submit(args) => submit::run(&args, printer),
         BulkCommand::Status(args) => block_on(status(args, printer)),
-        BulkCommand::Results(args) => block_on(records(args, RecordList::Results, printer)),
-        BulkCommand::Errors(args) => block_on(records(args, RecordList::Errors, printer)),
+        BulkCommand::Results(args) => block_on(results(args, printer)),
+        BulkCommand::Errors(args) => block_on(errors(args, printer)),
+        BulkCommand::Payload(args) => block_on(payload(args, printer)),
         BulkCommand::Cancel(args) => block_on(cancel(args, printer)),
-        BulkCommand::Retry(args) => block_on(retry(args, printer)),
+        BulkCommand::Retry(args) => block_on(again(args, Again::Retry, printer)),
+        BulkCommand::Run(args) => block_on(again(args, Again::Run, printer)),
         BulkCommand::List(args) => block_on(list(args, printer)),
     }
 }
@@ -114,10 +150,51 @@ async fn find_task(client: &Client, id: &str) -> Result<(Task, Family), ClientEr
     }
 }
 
-async fn records(args: TaskArgs, list: RecordList, printer: &mut Printer) -> Result<Done, Failure> {
-    let client = args.server.client()?;
-    let (_, family) = find_task(&client, &args.task).await?;
-    let body = client.bulk(family).records(&args.task, list).await?;
+async fn results(args: ResultsArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.task.server.client()?;
+    let (task, family) = find_task(&client, &args.task.task).await?;
+    let bulk = client.bulk(family);
+    let body = if args.changes {
+        if !task.dry_run {
+            let why = format!("--changes is for dry runs, and task {} is not one", task.task_id);
+            return Err(Failure::usage(why));
+        }
+        bulk.changes(&args.task.task).await?
+    } else {
+        bulk.records(&args.task.task, RecordList::Results).await?
+    };
+    copy(body, printer).await?;
+    Ok(Done::Good)
+}
+
+async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.task.server.client()?;
+    let (_, family) = find_task(&client, &args.task.task).await?;
+    let bulk = client.bulk(family);
+    if !args.summary {
+        copy(bulk.records(&args.task.task, RecordList::Errors).await?, printer).await?;
+        return Ok(Done::Good);
+    }
+    let summary = bulk.error_summary(&args.task.task).await?;
+    if args.list.json {
+        printer.line(&summary.record)?;
+        return Ok(Done::Good);
+    }
+    let mut groups = FaultGroups::default();
+    groups.add(&summary, |_, line| line);
+    groups.print(printer)?;
+    note(format_args!(
+        "{} in {}",
+        counted(summary.faults, "fault", "faults"),
+        counted(summary.entries, "entry", "entries")
+    ));
+    Ok(Done::Good)
+}
+
+async fn payload(args: PayloadArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.task.server.client()?;
+    let (_, family) = find_task(&client, &args.task.task).await?;
+    let body = client.bulk(family).payload(&args.task.task, args.only.as_deref()).await?;
     copy(body, printer).await?;
     Ok(Done::Good)
 }
@@ -141,10 +218,21 @@ async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> 
     Ok(Done::Good)
 }
 
-async fn retry(args: RetryArgs, printer: &mut Printer) -> Result<Done, Failure> {
+/// How a task makes another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    Retry,
+    Run,
+}
+
+async fn again(args: RetryArgs, again: Again, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let (_, family) = find_task(&client, &args.task).await?;
-    let task = client.bulk(family).retry(&args.task, args.key.idempotency_key.as_deref()).await?;
+    let (bulk, key) = (client.bulk(family), args.key.idempotency_key.as_deref());
+    let task = match again {
+        Again::Retry => bulk.retry(&args.task, key).await?,
+        Again::Run => bulk.run(&args.task, key).await?,
+    };
     printer.line(&task.task_id)?;
     if args.wait { follow::follow(&client, family, &task).await } else { Ok(Done::Good) }
 }

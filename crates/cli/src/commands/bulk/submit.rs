@@ -13,7 +13,7 @@ use crate::args::{AgainArg, KeyArg, ServerArgs};
 use crate::commands::session::block_on_or;
 use crate::commands::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::payload_file::{Input, PartLimits, PartReader};
+use crate::payload_file::{Forms, Input, PartLimits, PartReader};
 use crate::printer::{Printer, counted, grouped, note};
 
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ async fn submit(
     printer: &mut Printer,
 ) -> Result<Done, Failure> {
     let input = Input::open(&submission.file)?;
-    let mut parts = PartReader::start(input, PartLimits::SUBMIT, true);
+    let mut parts = PartReader::start(input, PartLimits::SUBMIT, Forms::LinesOrArray);
     let mut keys = submission.keys(client);
     let mut submitted: Vec<Submitted> = Vec::new();
     while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {

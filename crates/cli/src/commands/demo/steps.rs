@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use caseload_client::{Client, IssueParams, Payload, RecordList, Task};
+use caseload_client::{Client, Params, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use serde::Deserialize;
 
@@ -115,7 +115,7 @@ async fn import_issues(
 }
 
 async fn list_issues(client: &Client, printer: &mut Printer, since: i64) -> Result<(), Failure> {
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     params.push("state", "resolved");
     params.push("created_since", since.to_string());
     params.push("page-size", "20");

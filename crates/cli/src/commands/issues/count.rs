@@ -1,12 +1,12 @@
 //! `caseload issues count`: the numbers of issues by one or two properties, as a table. On a
 //! terminal each number has a bar.
 
-use caseload_client::{IssueCounts, IssueParams};
+use caseload_client::{IssueCounts, Params};
 use clap::Args;
 use serde_json::Value;
 
-use super::wire::parse_param;
 use crate::args::ServerArgs;
+use crate::commands::wire::parse_param;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 
@@ -38,7 +38,7 @@ pub(crate) struct CountArgs {
 
 pub(crate) async fn run(args: CountArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     for (name, value) in args.params {
         params.push(name, value);
     }

@@ -3,15 +3,14 @@
 //! line has arrived. A file gets its name only when it is complete and on disk; until then the name
 //! ends in `.part`, and an interrupted export removes that file.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use caseload_client::{INCLUDES_ALL, IssueParams, IssueStream};
+use caseload_client::{INCLUDES_ALL, IssueStream, Params};
 use clap::Args;
 
-use super::wire::parse_param;
 use crate::args::ServerArgs;
+use crate::commands::part_file::PartFile;
+use crate::commands::wire::parse_param;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 use crate::progress::{Progress, Unit};
@@ -51,8 +50,8 @@ pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done,
     Ok(Done::Good)
 }
 
-fn params(args: &ExportArgs) -> IssueParams {
-    let mut params = IssueParams::default();
+fn params(args: &ExportArgs) -> Params {
+    let mut params = Params::default();
     for (name, value) in &args.params {
         params.push(name, value);
     }
@@ -81,44 +80,4 @@ async fn export(
     }
     progress.finish();
     Ok(issues.received())
-}
-
-/// A file that gets its name when it is complete. Dropping an incomplete one removes it.
-#[derive(Debug)]
-pub(crate) struct PartFile {
-    path: PathBuf,
-    part: PathBuf,
-    out: BufWriter<File>,
-    complete: bool,
-}
-
-impl PartFile {
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|e| Failure::file("write", &part, &e))?;
-        Ok(Self { path: path.to_owned(), part, out: BufWriter::new(file), complete: false })
-    }
-
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.out.write_all(bytes).map_err(|e| Failure::file("write", &self.part, &e))
-    }
-
-    pub(crate) fn complete(mut self) -> Result<(), Failure> {
-        let written = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
-        written.map_err(|e| Failure::file("write", &self.part, &e))?;
-        std::fs::rename(&self.part, &self.path)
-            .map_err(|e| Failure::file("write", &self.path, &e))?;
-        self.complete = true;
-        Ok(())
-    }
-}
-
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        if !self.complete {
-            let _ = std::fs::remove_file(&self.part);
-        }
-    }
 }

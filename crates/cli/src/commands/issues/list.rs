@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use caseload_client::IssueParams;
+use caseload_client::Params;
 use caseload_model::ids::DomainName;
 use caseload_model::issue_query::parse_list;
 use caseload_store::ListIssues;
@@ -12,9 +12,9 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
 use percent_encoding::percent_decode_str;
 
-use super::wire::{line_of, parse_param};
 use crate::args::{StoreArgs, client_of, parse_domain};
 use crate::commands::session::{block_on, domain_named, with_store};
+use crate::commands::wire::{line_of, parse_param};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 
@@ -110,7 +110,7 @@ impl ListArgs {
 async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let api_key = args.api_key.as_deref().unwrap_or_default();
     let client = client_of(&args.url, args.domain.as_str(), api_key)?;
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     for (name, value) in args.pairs() {
         params.push(name, value);
     }

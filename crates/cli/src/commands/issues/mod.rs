@@ -6,13 +6,12 @@ mod export;
 mod import;
 mod list;
 mod search;
-mod wire;
 
-use caseload_client::IssueParams;
+use caseload_client::Params;
 use clap::{Args, Subcommand};
-use wire::line_of;
 
 use super::session::block_on;
+use super::wire::line_of;
 use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::Printer;
@@ -54,7 +53,7 @@ pub(crate) fn run(command: IssuesCommand, printer: &mut Printer) -> Result<Done,
 
 async fn get(args: GetArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let issue = client.issue(args.id, &IssueParams::all_included()).await?;
+    let issue = client.issue(args.id, &Params::all_included()).await?;
     printer.data(&line_of(&issue))?;
     Ok(Done::Good)
 }

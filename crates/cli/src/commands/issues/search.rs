@@ -1,11 +1,11 @@
 //! `caseload issues search`: the issues in which a text occurs, newest first, one per row.
 
-use caseload_client::IssueParams;
+use caseload_client::Params;
 use clap::Args;
 use serde_json::Value;
 
-use super::wire::parse_param;
 use crate::args::ServerArgs;
+use crate::commands::wire::parse_param;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 
@@ -31,7 +31,7 @@ pub(crate) struct SearchArgs {
 
 pub(crate) async fn run(args: SearchArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let mut params = IssueParams::default();
+    let mut params = Params::default();
     for (name, value) in args.params {
         params.push(name, value);
     }

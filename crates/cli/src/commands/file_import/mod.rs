@@ -1,0 +1,241 @@
+//! Imports a file as one task after another, for `issues import` and `profiles import`. The next
+//! part is submitted when the task before it has completed. Messages and error records name entries
+//! by their lines in the whole file. An import can be repeated, for example after an interruption:
+//! a part that an earlier run submitted has its task already, and the import follows that task.
+
+mod failures;
+mod place;
+mod record;
+
+use std::path::PathBuf;
+
+use caseload_client::{Client, RecordList, Task};
+use caseload_model::task::Action;
+use clap::Args;
+use failures::Failures;
+pub(crate) use failures::FaultGroups;
+use place::Place;
+use record::read_record;
+use serde::Deserialize;
+
+use super::bulk::{QueueNotes, summary};
+use super::part_file::PartFile;
+use super::submission::Submission;
+use crate::failure::{Done, Failure};
+use crate::payload_file::{Part, PartKeys};
+use crate::printer::{Printer, grouped, note};
+use crate::progress::{Progress, Unit};
+
+/// The files that an import writes.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Write all error records to this file as JSON Lines
+    #[arg(long, env = "CASELOAD_ERRORS", value_name = "FILE")]
+    errors: Option<PathBuf>,
+    /// Write the entries that failed to this file as JSON Lines: mend them, and import the file as
+    /// it is
+    #[arg(long, env = "CASELOAD_REJECTS", value_name = "FILE")]
+    rejects: Option<PathBuf>,
+}
+
+/// The counts of a whole import.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Totals {
+    created: u64,
+    updated: u64,
+    unchanged: u64,
+    /// Oddities of entries that were imported nevertheless.
+    warnings: u64,
+}
+
+/// The member of a result record that decides how it is counted.
+#[derive(Deserialize)]
+struct Outcome {
+    outcome: String,
+}
+
+/// A running import.
+pub(crate) struct FileImport<'a> {
+    client: &'a Client,
+    submission: &'a Submission,
+    keys: PartKeys,
+    progress: Progress,
+    totals: Totals,
+    failures: Failures,
+    errors: Option<PartFile>,
+    rejects: Option<PartFile>,
+}
+
+/// A completed task.
+struct Ended {
+    task: Task,
+    /// It was completed when the import first looked.
+    at_once: bool,
+}
+
+impl<'a> FileImport<'a> {
+    pub(crate) fn start(
+        client: &'a Client,
+        submission: &'a Submission,
+        outputs: &OutputArgs,
+        progress: Progress,
+    ) -> Result<Self, Failure> {
+        let create = |path: &Option<PathBuf>| match path {
+            Some(path) if *path == submission.file => {
+                Err(Failure::usage("the import would overwrite its own file; name another one"))
+            }
+            path => path.as_deref().map(PartFile::create).transpose(),
+        };
+        Ok(Self {
+            client,
+            submission,
+            keys: submission.keys(client),
+            progress,
+            totals: Totals::default(),
+            failures: Failures::default(),
+            errors: create(&outputs.errors)?,
+            rejects: create(&outputs.rejects)?,
+        })
+    }
+
+    /// Submits one part, waits for its task and reads the results and errors.
+    pub(crate) async fn part(&mut self, part: Part) -> Result<(), Failure> {
+        self.run(part).await.map_err(|failure| self.submission.stopped(failure))
+    }
+
+    /// Sets how much of the file is done, in its unit.
+    pub(crate) fn reached(&mut self, position: u64) {
+        self.progress.reached(position);
+    }
+
+    /// Ends the files and prints the totals.
+    pub(crate) fn finish(self, printer: &mut Printer) -> Result<Done, Failure> {
+        self.progress.finish();
+        self.failures.finish(self.rejects.is_some() || self.errors.is_some());
+        for file in [self.errors, self.rejects].into_iter().flatten() {
+            file.complete()?;
+        }
+        if self.submission.dry_run {
+            note("dry run: nothing was written");
+        }
+        let failed = self.failures.failed();
+        printer.line(self.totals.line(self.submission, failed))?;
+        Ok(if failed == 0 { Done::Good } else { Done::SomeFailed })
+    }
+
+    async fn run(&mut self, part: Part) -> Result<(), Failure> {
+        let entries = format!("entries {} to {}", grouped(part.first()), grouped(part.last()));
+        let place = Place::of(&part);
+        let task = self.submission.submit(self.client, &mut self.keys, part).await?;
+        let before = if task.replayed { ", submitted before" } else { "" };
+        note(format_args!("task {}: {entries}{before}", task.task_id));
+        let mut ended = self.wait(&task, &place).await?;
+        self.results(&ended.task, task.replayed && ended.at_once).await?;
+        // An earlier run's task may have ended before its last entry.
+        while task.replayed && ended.task.counts.unprocessed > 0 {
+            let retry = self.retry(&ended.task).await?;
+            ended = self.wait(&retry, &place).await?;
+            self.results(&ended.task, false).await?;
+        }
+        self.submission.awaits(None);
+        let task = ended.task;
+        if task.errors {
+            self.failed_entries(&task, &place).await?;
+        }
+        if task.counts.unprocessed > 0 {
+            let message = format!("task {} ended early: {}", task.task_id, summary(&task));
+            return Err(Failure::server(message));
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self, task: &Task, place: &Place) -> Result<Ended, Failure> {
+        self.submission.awaits(Some(&task.task_id));
+        let mut queue = QueueNotes::default();
+        let mut answers = 0;
+        let (progress, failed) = (&mut self.progress, self.failures.failed());
+        let bulk = self.client.bulk(self.submission.action.family());
+        let task = bulk
+            .wait(&task.task_id, |task| {
+                answers += 1;
+                queue.look_at(task);
+                progress.failed(failed + task.counts.failed);
+                if progress.unit() == Unit::Count {
+                    let processed = task.counts.total - task.counts.unprocessed;
+                    progress.reached(place.entries_before + processed);
+                }
+            })
+            .await?;
+        Ok(Ended { task, at_once: answers == 1 })
+    }
+
+    /// The task that runs the entries which an earlier run's task left.
+    async fn retry(&self, task: &Task) -> Result<Task, Failure> {
+        let bulk = self.client.bulk(self.submission.action.family());
+        note(format_args!("task {} ended early: {}; retrying it", task.task_id, summary(task)));
+        Ok(match &task.retried_by {
+            Some(retry) => bulk.status(retry).await?,
+            None => bulk.retry(&task.task_id, Some(&format!("retry-{}", task.task_id))).await?,
+        })
+    }
+
+    /// Counts the results. Records that an earlier run created are there already.
+    async fn results(&mut self, task: &Task, is_earlier: bool) -> Result<(), Failure> {
+        let bulk = self.client.bulk(self.submission.action.family());
+        let mut lines = bulk.records(&task.task_id, RecordList::Results).await?.lines();
+        while let Some(line) = lines.next().await? {
+            match read_record::<Outcome>(&line)?.outcome.as_str() {
+                "unchanged" => self.totals.unchanged += 1,
+                _ if is_earlier => self.totals.unchanged += 1,
+                "updated" => self.totals.updated += 1,
+                _ => self.totals.created += 1,
+            }
+        }
+        self.totals.warnings += task.warnings;
+        Ok(())
+    }
+
+    /// Reports the entries that failed. An entry that an earlier task of the part left is among
+    /// those of its retry.
+    async fn failed_entries(&mut self, task: &Task, place: &Place) -> Result<(), Failure> {
+        let bulk = self.client.bulk(self.submission.action.family());
+        let mut lines = bulk.records(&task.task_id, RecordList::Errors).await?.lines();
+        while let Some(record) = lines.next().await? {
+            let error = read_record(&record)?;
+            self.failures.add(&error, place);
+            if let Some(file) = &mut self.errors {
+                file.write(&place.in_file_terms(&record, &error)?)?;
+            }
+        }
+        self.failures.add_groups(&bulk.error_summary(&task.task_id).await?, place);
+        if let Some(file) = &mut self.rejects {
+            let mut entries = bulk.payload(&task.task_id, Some("failed")).await?;
+            while let Some(bytes) = entries.chunk().await? {
+                file.write(&bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Totals {
+    /// The totals of an action, with those that it can have.
+    fn line(&self, submission: &Submission, failed: u64) -> String {
+        let action = submission.action;
+        let mut counts = Vec::new();
+        if !matches!(action, Action::UpdateCoreProfiles | Action::UpdateAppProfiles) {
+            counts.push(("created", self.created));
+        }
+        if action != Action::CreateCoreProfiles
+            && (action != Action::ImportIssues || submission.upsert)
+        {
+            counts.push(("updated", self.updated));
+        }
+        counts.extend([("unchanged", self.unchanged), ("failed", failed)]);
+        if self.warnings > 0 {
+            counts.push(("warnings", self.warnings));
+        }
+        let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        counts.join("  ")
+    }
+}

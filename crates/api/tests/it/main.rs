@@ -29,6 +29,7 @@ mod bulk_actions {
     mod follow;
     mod list;
     mod mend;
+    mod other_domain;
     mod other_server;
     mod results;
     mod results_files;

@@ -80,16 +80,14 @@ async fn through_a_kill<'w>(
     let key = server.key.clone();
     let client = Client::new(&server.url, "acme", &key).unwrap();
     let bulk = client.bulk(step.action.family());
-    let task = match dry_run {
-        Some(task) => bulk.run(task, None).await.unwrap(),
-        None => {
-            let lines = (0..ENTRIES).fold(String::new(), |mut lines, n| {
-                let _ = writeln!(lines, "{}", (step.entry)(n));
-                lines
-            });
-            let payload = Payload::bytes(lines);
-            bulk.submit_with(step.action, payload, &step.options).await.unwrap()
-        }
+    let task = if let Some(task) = dry_run {
+        bulk.run(task, None).await.unwrap()
+    } else {
+        let lines = (0..ENTRIES).fold(String::new(), |mut lines, n| {
+            let _ = writeln!(lines, "{}", (step.entry)(n));
+            lines
+        });
+        bulk.submit_with(step.action, Payload::bytes(lines), &step.options).await.unwrap()
     };
     assert_eq!(task.counts.total, ENTRIES);
     let seen = kill_at(moment, server, bulk, task).await;

@@ -11,7 +11,11 @@ use crate::{SqliteStore, boxed};
 
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "coalesce(moved_id, seq)";
-    const CORE_AMONG: &'static str = "(seq = ANY (?2) AND moved_id IS NULL OR moved_id = ANY (?2))";
+    // The sign keeps the planner from walking along an index of the domain.
+    const CORE_AMONG: &'static str = "+domain_id = ?1 AND seq IN (
+        SELECT seq FROM core_profiles WHERE seq = ANY (?2) AND moved_id IS NULL
+        UNION ALL SELECT seq FROM core_profiles WHERE domain_id = ?1 AND moved_id = ANY (?2))";
+    const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
 }
 
 impl Profiles for SqliteStore {
@@ -47,5 +51,37 @@ impl Profiles for SqliteStore {
         boxed(self.engine.read_in(domain, budget, move |conn| {
             Ok(rules::get(&DomainTx { conn, domain }, &request)?)
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+    use crate::engine;
+    use crate::issues::numbers;
+
+    /// The steps of the plan for profiles that a condition names.
+    fn plan(table: &str, condition: &str) -> String {
+        let conn = engine::open_in_memory().unwrap();
+        let condition = condition.replace("= ANY (", "IN rarray(");
+        let sql = format!("EXPLAIN QUERY PLAN SELECT fields FROM {table} WHERE {condition}");
+        let mut statement = conn.prepare(&sql).unwrap();
+        let named = numbers([1, 2].into_iter());
+        let steps = statement.query_map((1, named), |row| row.get::<_, String>(3)).unwrap();
+        steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn named_profiles_are_looked_up_and_not_searched_for_in_their_domain() {
+        let core = plan("core_profiles", <DomainTx<'_> as ProfileSource>::CORE_AMONG);
+        assert!(core.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{core}");
+        assert!(core.contains("core_profiles_moved (domain_id=? AND moved_id=?)"), "{core}");
+        let app = plan("app_profiles", <DomainTx<'_> as ProfileSource>::APP_AMONG);
+        assert!(app.contains("(domain_id=? AND pid=?)"), "{app}");
+        for plan in [core, app] {
+            assert!(!plan.contains("(domain_id=?)") && !plan.contains("SCAN core"), "{plan}");
+        }
     }
 }

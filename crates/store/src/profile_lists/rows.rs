@@ -19,8 +19,10 @@ use crate::{StoreError, values};
 pub trait ProfileSource: CommandStore {
     /// The id of a core profile.
     const CORE_ID: &'static str;
-    /// Selects the core profiles of a domain that have one of the ids `?2`.
+    /// Selects the core profiles of the domain `?1` that have one of the ids `?2`.
     const CORE_AMONG: &'static str;
+    /// Selects its app profiles that have one of the pids `?2`.
+    const APP_AMONG: &'static str;
 }
 
 /// A stored profile.
@@ -131,7 +133,8 @@ pub(super) const fn id_column<S: ProfileSource>(kind: ProfileKind) -> &'static s
     }
 }
 
-/// The profiles that a condition selects, in the order of the statement. The domain is `?1`.
+/// The profiles that a condition selects, in the order of the statement. The condition includes the
+/// domain, which is `?1`.
 pub(super) fn read<S: ProfileSource>(
     source: &S,
     kind: ProfileKind,
@@ -144,7 +147,7 @@ pub(super) fn read<S: ProfileSource>(
         }
         ProfileKind::App => app_profile_columns(),
     };
-    let sql = format!("SELECT {columns} FROM {} WHERE domain_id = ?1 AND {condition}", table(kind));
+    let sql = format!("SELECT {columns} FROM {} WHERE {condition}", table(kind));
     let of = match kind {
         ProfileKind::Core => Found::core,
         ProfileKind::App => Found::app,
@@ -161,7 +164,7 @@ pub(super) fn by_pids<S: ProfileSource>(
     source: &S,
     pids: &[&str],
 ) -> Result<Vec<Found>, StoreError> {
-    read(source, ProfileKind::App, "pid = ANY (?2)", values![source.domain(), pids])
+    read(source, ProfileKind::App, S::APP_AMONG, values![source.domain(), pids])
 }
 
 /// The conditions of a query that columns decide, except for ids.

@@ -124,7 +124,10 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         let joined = conditions.joined();
         conditions.values.extend([Value::Int(limit as i64), Value::Int(offset as i64)]);
         let places = conditions.values.len();
-        let sql = format!("{joined} ORDER BY {order} LIMIT ?{} OFFSET ?{places}", places - 1);
+        let sql = format!(
+            "domain_id = ?1 AND {joined} ORDER BY {order} LIMIT ?{} OFFSET ?{places}",
+            places - 1
+        );
         read(self.source, self.query.kind, &sql, &conditions.values)
     }
 }

@@ -5,7 +5,7 @@ use caseload_model::ids::{CoreProfileId, DomainName, app_profile_id};
 use caseload_model::issue_query::{Sort, SortKey, SortOrder};
 use caseload_model::profile_query::{
     AppPart, ProfileId, ProfileKind, ProfileListRequest, ProfileListScope, ProfilePosition,
-    SearchableProfile, parse_profile_list, parse_single_profile,
+    ProfileScan, SearchableProfile, parse_profile_list, parse_single_profile,
 };
 use caseload_model::time::UnixMillis;
 
@@ -207,4 +207,67 @@ fn ids_are_sorted_as_numbers_and_pids_by_code_points() {
     assert!(sort.compare_positions(&core(9), &core(10)).is_lt());
     assert!(sort.compare_positions(&app("Z"), &app("a")).is_lt());
     assert!(sort.compare_positions(&app("\u{ffff}"), &app("\u{10000}")).is_lt());
+}
+
+#[test]
+fn a_scan_passes_every_profile_that_matches_and_few_others() {
+    let values = |name: &str| match name {
+        "names" => vec![
+            r#"{"first_name":"Ada","last_name":"Lovelace"}"#,
+            r#"{"first_name":"a\"}b","last_name":"ÄDA"}"#,
+            "{}",
+        ],
+        "tags" => vec![r#"["vip"]"#, r#"["vip","a\"b"]"#, "[]"],
+        "custom_fields" => {
+            vec![r#"{"last_country":"France","tags":"vip"}"#, r#"{"names":{"x":"Ada"}}"#]
+        }
+        "last_country" => vec![r#""DE""#, r#""Germany""#, r#""deu""#, r#""fr""#, r#""\u0046R""#],
+        "user_vip_segment" => vec![r#""gold""#, r#""Gold""#],
+        _ => vec![r#""de""#, r#""DE""#, r#""En""#],
+    };
+    let names = [
+        "names",
+        "tags",
+        "custom_fields",
+        "last_country",
+        "user_vip_segment",
+        "preferred_language",
+    ];
+    let queries = [
+        ("tags", "vip"),
+        ("tags", r#"{"and":["a\"b"]}"#),
+        ("tags", r#"{"nor":["vip"]}"#),
+        ("tags", r#"{"exists":false}"#),
+        ("country", "DE"),
+        ("country", r#"["FR","GB"]"#),
+        ("language", "de"),
+        ("language", "en,fr"),
+        ("user_vip_segment", "gold"),
+        ("name", "ADA"),
+        ("name", "\"}B"),
+        ("name", "love"),
+    ];
+    let (mut passed, mut matched, mut judged) = (0, 0, 0);
+    // Every combination of a value, or none, for each member.
+    for mut n in 0..4 * 4 * 3 * 6 * 3 * 4 {
+        let mut members = Vec::new();
+        for name in names {
+            let values = values(name);
+            if let Some(value) = values.get(n % (values.len() + 1)) {
+                members.push(format!("\"{name}\":{value}"));
+            }
+            n /= values.len() + 1;
+        }
+        let fields = members.join(",");
+        for query in queries {
+            let matches = finds_core(&[query], &fields);
+            let mut scan = ProfileScan::of(&request(CORE, &[query]).query);
+            let may_match = scan.may_match(fields.as_bytes());
+            assert!(may_match || !matches, "{query:?} {fields}");
+            judged += 1;
+            passed += u32::from(may_match);
+            matched += u32::from(matches);
+        }
+    }
+    assert!(matched * 5 > judged && passed < judged * 4 / 5, "{matched} {passed} {judged}");
 }

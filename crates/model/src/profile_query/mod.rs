@@ -10,6 +10,7 @@ mod matches;
 mod position;
 mod query;
 mod request;
+mod scan;
 
 pub use columns::{
     APP_PROFILE_COLUMNS_DEFAULT, CORE_PROFILE_COLUMNS_DEFAULT, profile_columns_pattern,
@@ -22,3 +23,4 @@ pub use matches::{AppPart, SearchableProfile, address_keys, pids_of_uid};
 pub use position::{ProfileId, ProfileListScope, ProfilePosition};
 pub use query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
 pub use request::ProfileListRequest;
+pub use scan::ProfileScan;

@@ -11,7 +11,7 @@ use crate::{SqliteStore, boxed};
 
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "coalesce(moved_id, seq)";
-    // The sign keeps the planner from walking along an index of the domain.
+    // With the sign, the planner does not walk along an index of the domain.
     const CORE_AMONG: &'static str = "+domain_id = ?1 AND seq IN (
         SELECT seq FROM core_profiles WHERE seq = ANY (?2) AND moved_id IS NULL
         UNION ALL SELECT seq FROM core_profiles WHERE domain_id = ?1 AND moved_id = ANY (?2))";
@@ -68,7 +68,7 @@ mod tests {
         let condition = condition.replace("= ANY (", "IN rarray(");
         let sql = format!("EXPLAIN QUERY PLAN SELECT fields FROM {table} WHERE {condition}");
         let mut statement = conn.prepare(&sql).unwrap();
-        let named = numbers([1, 2].into_iter());
+        let named = numbers([1, 2]);
         let steps = statement.query_map((1, named), |row| row.get::<_, String>(3)).unwrap();
         steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue_query::SortKey;
 use caseload_model::profile_query::{
-    ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
+    ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileScan, ProfileView,
 };
 
 use super::page::{Part, RenderedPart};
@@ -172,6 +172,7 @@ impl<S: ProfileSource> Run<'_, S> {
         let begins = after.filter(|_| !count).cloned();
         let mut walk = Walk::new(self.source, self.query, begins, 0);
         let (mut rendered, mut total) = (RenderedPart::new(part), 0);
+        let mut scan = ProfileScan::of(self.query);
         while count || !rendered.is_full() {
             let found = walk.next(u64::MAX)?;
             if found.is_empty() {
@@ -180,7 +181,7 @@ impl<S: ProfileSource> Run<'_, S> {
             let mut matching = Vec::new();
             for one in &found {
                 throttle.step()?;
-                if !(self.matches)(one) {
+                if !scan.may_match(one.fields()) || !(self.matches)(one) {
                     continue;
                 }
                 total += 1;

@@ -74,6 +74,14 @@ impl Found {
         SearchableProfile { id, created_at: *created_at, updated_at: *updated_at, fields, app }
     }
 
+    /// The fields text.
+    pub(super) fn fields(&self) -> &[u8] {
+        match &self.body {
+            Body::Core(fields) => fields,
+            Body::App(profile) => &profile.fields,
+        }
+    }
+
     /// Its position in lists sorted by `key`.
     pub(super) fn position(&self, key: SortKey) -> ProfilePosition {
         let at = match key {

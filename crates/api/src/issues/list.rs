@@ -299,18 +299,22 @@ pub(super) fn list_error(error: StoreError, pairs: &[(String, String)]) -> Probl
     let names = pairs.iter().map(|(name, _)| unbracketed(name).0);
     let mut filters: Vec<&str> = names.filter(is_filter).collect();
     filters.dedup();
-    let unindexed: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
-    let used = match (&filters[..], &unindexed[..]) {
-        ([], _) => "no filter is set".to_owned(),
-        (_, []) => format!("the filters are {}", filters.join(", ")),
-        _ => format!(
-            "no index serves {}, so the server reads every issue that the other filters match",
-            unindexed.join(", ")
+    let texts: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
+    let (used, longer) = match (&filters[..], &texts[..]) {
+        ([], _) => ("no filter is set".to_owned(), ""),
+        (_, []) => (format!("the filters are {}", filters.join(", ")), ""),
+        _ => (
+            format!(
+                "for {}, the server reads each issue that the other filters match and that may \
+                 contain the text",
+                texts.join(", ")
+            ),
+            "a longer text, ",
         ),
     };
     let detail = format!(
         "the list could not be read within its deadline: {used}; narrow it, for example by \
-         created_since and created_until"
+         {longer}created_since and created_until"
     );
     Problem::new(ErrorCode::QueryTooExpensive, detail)
 }

@@ -133,7 +133,7 @@ async fn a_list_past_its_deadline_names_its_filters() {
 }
 
 #[tokio::test]
-async fn a_list_past_its_deadline_names_the_filters_that_no_index_serves() {
+async fn a_list_past_its_deadline_names_the_filters_on_texts() {
     let server = with_issues(0).await;
     server.store.fail(|| StoreError::DeadlinePassed);
     let words = "%7B%22and%22%3A%5B%22refund%22%5D%7D";
@@ -141,7 +141,8 @@ async fn a_list_past_its_deadline_names_the_filters_that_no_index_serves() {
     assert_eq!(answer.status(), 503);
     let body: Value = answer.json().await.unwrap();
     let detail = body["detail"].as_str().unwrap();
-    assert!(detail.contains("no index serves messages, notes, so the"), "{detail}");
+    assert!(detail.contains("for messages, notes, the server reads each issue"), "{detail}");
+    assert!(detail.contains("for example by a longer text, created_since and"), "{detail}");
 }
 
 #[tokio::test]

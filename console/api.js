@@ -72,6 +72,23 @@ export async function call(method, path, options) {
   return text ? parse(text) : null;
 }
 
+/**
+ * Reads an answer of JSON lines as it arrives. `each` gets a line and a function that parses it.
+ * @param {string} path @param {any} signal @param {(line:string, parse:()=>any)=>void} each
+ */
+export async function eachLine(path, signal, each) {
+  const response = await send("GET", path, { signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = done ? "" : (lines.pop() ?? "");
+    for (const line of lines) if (line) each(line, () => parse(line));
+    if (done) return;
+  }
+}
+
 /** A path of the domain. @param {string} rest */
 export const v1 = (rest) => `v1/${session.domain}/${rest}`;
 /** The tasks of a family. @param {string} family @param {string} [rest] */

@@ -1,6 +1,6 @@
 // Faults of a task: groups by code and field, then the entries with the faulty value marked. An
 // entry is mended in place or with its whole group, tried by a dry run, and sent again.
-import { base, call, can, send, tasks } from "./api.js";
+import { base, call, can, eachLine, tasks } from "./api.js";
 import { submit } from "./new_import.js";
 import { parse, write } from "./json.js";
 import { groupOf, valueAt, withValue } from "./pointer.js";
@@ -183,15 +183,4 @@ const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.poin
 const shownValue = (/** @type {any} */ fault, /** @type {any} */ record) => (fault.value !== undefined ? write(fault.value) : record.raw !== undefined ? record.raw : fault.code === "required" ? "missing" : "");
 
 /** Reads the error records of a task as they arrive. */
-async function errorsOf(/** @type {string} */ path, /** @type {any} */ signal, /** @type {(record:any)=>void} */ each) {
-  const response = await send("GET", `${path}/errors?format=jsonl`, { signal });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    const lines = (rest + (value ?? "")).split("\n");
-    rest = done ? "" : (lines.pop() ?? "");
-    for (const line of lines) if (line) each(parse(line));
-    if (done) return;
-  }
-}
+const errorsOf = (/** @type {string} */ path, /** @type {any} */ signal, /** @type {(record:any)=>void} */ each) => eachLine(`${path}/errors?format=jsonl`, signal, (_, record) => each(record()));

@@ -1,6 +1,7 @@
 // New import: a file of any size becomes tasks of at most 10,000 entries. First a dry run says what
 // would happen; then the same entries are sent. A part that was sent before is the same task.
 import { can, call, me, send, tasks } from "./api.js";
+import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
 import { TARGETS, guess } from "./csv.js";
 import { digest, entries, examine, parts } from "./entries.js";
 import { parse } from "./json.js";
@@ -10,7 +11,11 @@ import { fill, h } from "./view.js";
 
 const PREVIEW = 5;
 const WAIT_SECONDS = 30;
-const ACTIONS = { create_core_profiles: "create profiles", update_core_profiles: "update profiles by core-profile-id", update_app_profiles: "update app profiles by pid", import_issues: "import issues" };
+/** The action that replaces issues is an import with another option. */
+const REPLACE = "import_issues?upsert";
+const ACTIONS = { create_core_profiles: "create profiles", upsert_core_profiles: "create or update profiles, by identity", update_core_profiles: "update profiles, by id or identity", update_app_profiles: "update app profiles, by pid", import_issues: "import issues", [REPLACE]: "import issues, replacing those of the same id", delete_core_profiles: "delete profiles, by id or identity", delete_app_profiles: "delete app profiles, by pid", delete_issues: "delete issues, by id" };
+/** What these did before says nothing of now, so they are sent again. */
+const RENEWED = /^(update|upsert|delete)_|upsert$/;
 const READ_ACTIONS = { get_core_profiles: "export profiles by core-profile-id", get_app_profiles: "export app profiles by pid" };
 
 export default async function newImport(/** @type {any} */ { signal, keys, go, leaving }) {
@@ -52,7 +57,8 @@ export default async function newImport(/** @type {any} */ { signal, keys, go, l
     const columns = mapping.length > 0 && [h("h2", null, "Columns"), table("Columns", ["column", "becomes"], mapping.map((/** @type {any} */ one) => [one.column, select(TARGETS, { value: one.target, "aria-label": `Column ${one.column}`, onchange: (/** @type {any} */ event) => { one.target = event.target.value; preview(); } })]))];
 
     async function run(/** @type {boolean} */ dry) {
-      const family = action.value === "import_issues" ? "issues" : "identity";
+      const family = /issues/.test(action.value) ? "issues" : "identity";
+      const changes = dry && hasChanges(action.value) ? noChanges() : null;
       const done = { total: 0, succeeded: 0, failed: 0, unprocessed: 0 };
       const sent = /** @type {any[]} */ ([]);
       const draw = (/** @type {string} */ now) => fill(area,
@@ -65,17 +71,23 @@ export default async function newImport(/** @type {any} */ { signal, keys, go, l
         for await (const part of parts(entries(file, kind, mapping))) {
           draw(`sending entries ${count(done.total + 1)} to ${count(done.total + part.count)}`);
           let task = await submit(family, action.value, dry, part.text, file.name);
+          if (task.replayed && RENEWED.test(action.value)) {
+            task = await call("GET", tasks(family, task.task_id), { signal });
+            if (task.status === "completed") task = await submit(family, action.value, dry, part.text, file.name, `-${Date.now()}`);
+          }
           sent.push({ task });
           while (task.status !== "completed") {
             draw(`the server works on entries ${count(done.total + 1)} to ${count(done.total + part.count)}: ${task.progress} %`);
             task = await call("GET", `${tasks(family, task.task_id)}?wait=${WAIT_SECONDS}`, { signal, quiet: true });
             sent[sent.length - 1] = { task };
           }
+          if (changes) await addChanges(changes, family, task.task_id, done.total, signal);
           for (const name of Object.keys(done)) done[name] += task.counts[name];
         }
         draw("");
+        if (changes) area.append(...[changesView(changes)].flat().filter((one) => one instanceof Node));
         notice(dry ? "the dry run is done" : "the import is done", "good");
-        fill(steps, dry && can("write") ? h("div", { class: "row" }, button(`Import ${things(done.total, "entry", "entries")}`, () => run(false), { class: "primary" }), done.failed > 0 && h("span", { class: "faint" }, `${count(done.failed)} of them will fail, and can be mended and sent again afterwards`)) : dry ? h("p", { class: "faint" }, "Your key may only read, so this stays a dry run.") : h("a", { class: "button", href: "#/imports" }, "See all tasks"));
+        fill(steps, dry && can("write") ? h("div", { class: "row" }, button(`${/^delete/.test(action.value) ? "Delete" : "Import"} ${things(done.total, "entry", "entries")}`, () => run(false), { class: /^delete/.test(action.value) ? "danger" : "primary" }), done.failed > 0 && h("span", { class: "faint" }, `${count(done.failed)} of them will fail, and can be mended and sent again afterwards`)) : dry ? h("p", { class: "faint" }, "Your key may only read, so this stays a dry run.") : h("a", { class: "button", href: "#/imports" }, "See all tasks"));
       } finally {
         running = false;
       }
@@ -113,11 +125,12 @@ async function likely(/** @type {File} */ file, /** @type {any} */ kind) {
 /** Sends entries as a task. The same entries with the same options are the same task; `mark` makes it another one. */
 export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name, mark = "") {
   const form = new FormData();
-  form.append("action", action);
+  form.append("action", action === REPLACE ? "import_issues" : action);
+  if (action === REPLACE) form.append("upsert", "true");
   if (dry) form.append("dry_run", "true");
   form.append("payload", new Blob([lines]), `${name.replace(/\.(gz|csv|json)$/i, "")}.jsonl`);
   const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
   const headers = dry ? {} : { "Idempotency-Key": key };
   const response = await send("POST", tasks(family), { raw: form, headers });
-  return parse(await response.text());
+  return { ...parse(await response.text()), replayed: response.headers.get("Idempotent-Replayed") === "true" };
 }

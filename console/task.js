@@ -1,5 +1,6 @@
 // One task, live: progress, rate, counts, its times, and what can be done with it.
 import { base, call, can, has, tasks } from "./api.js";
+import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
 import { write } from "./json.js";
 import { count, span, things, time } from "./format.js";
 import { bar, button, dialog, notice, pill } from "./ui.js";
@@ -11,6 +12,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   const [family, id] = args;
   const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
   const body = h("div");
+  const changes = h("div");
   let task = await call("GET", path(), { signal });
   let seen = { at: performance.now(), done: doneOf(task) };
   let rate = 0;
@@ -62,6 +64,13 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   }
   draw(task);
   if (task.status !== "completed") follow();
+  else showChanges();
+  async function showChanges() {
+    if (!task.dry_run || !hasChanges(task.action)) return;
+    const found = noChanges();
+    await addChanges(found, family, encodeURIComponent(id), 0, signal);
+    fill(changes, changesView(found));
+  }
   /** Follows the task by events, and by questions where there are none. */
   function follow() {
     const events = new EventSource(base + path());
@@ -69,7 +78,10 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     events.onmessage = (event) => {
       const next = JSON.parse(event.data);
       draw(next);
-      if (next.status === "completed") events.close();
+      if (next.status === "completed") {
+        events.close();
+        showChanges();
+      }
     };
     events.onerror = async () => {
       events.close();
@@ -84,7 +96,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     };
   }
   keys({ Escape: () => go("imports") });
-  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), body];
+  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), body, changes];
 }
 
 const doneOf = (/** @type {any} */ task) => task.counts.total - task.counts.unprocessed;

@@ -297,6 +297,37 @@ export const flows = [
     assert.equal(ids[0], ids[1]);
     assert.ok(server);
   }],
+  ["an upsert shows what would change, and the file before it can be sent again", async ({ server, open }) => {
+    const file = (age) => Array.from({ length: 30 }, (_, n) => `{"identities":[{"uid":"change-${n}"}],"age":${age},"custom_fields":{"n":${n}.50}}`).join("\n");
+    for (const [n, age] of [20, 21, 20].entries()) {
+      const page = await open({ path: "new-import" });
+      await pick(page, "people.jsonl", file(age));
+      await page.getByLabel("Action").selectOption("upsert_core_profiles");
+      await page.getByRole("button", { name: "Dry run" }).click();
+      await page.getByText(n ? "30 entries would change." : "30 entries would be created.").waitFor();
+      if (n) {
+        const row = page.getByRole("region", { name: "Changes: table" }).locator("tbody tr").first();
+        assert.deepEqual(await row.locator("td").allInnerTexts(), ["1", "age", String(41 - age), String(age)]);
+      }
+      await page.getByRole("button", { name: "Import 30 entries" }).click();
+      await page.getByText("30 succeeded").waitFor();
+    }
+    const found = await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:change-7");
+    assert.equal(found.core_profiles[0].age, 20);
+    const { tasks } = await server.call("GET", "v2/acme/identity/bulk_actions?dry_run=true&action=upsert_core_profiles");
+    const page = await open({ path: `task/identity/${tasks[0].task_id}` });
+    await page.getByText("30 entries would change.").waitFor();
+  }],
+  ["people are deleted by a file", async ({ server, open }) => {
+    const page = await open({ path: "new-import" });
+    await pick(page, "gone.jsonl", Array.from({ length: 30 }, (_, n) => `{"identities":[{"uid":"change-${n}"}]}`).join("\n"));
+    await page.getByLabel("Action").selectOption("delete_core_profiles");
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Delete 30 entries" }).click();
+    await page.getByText("30 succeeded").waitFor();
+    const found = await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:change-7");
+    assert.equal(found["total-hits"], 0);
+  }],
   ["issues from a packed file, and a JSON array", async ({ server, open }) => {
     const before = await total(server);
     const page = await open({ path: "new-import" });

@@ -30,6 +30,7 @@ macro_rules! files {
 static FILES: &[(&str, &[u8])] = files! {
     "api.js"
     "app.js"
+    "changes.js"
     "charts.js"
     "csv.js"
     "entries.js"

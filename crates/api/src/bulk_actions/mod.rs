@@ -3,6 +3,7 @@
 //! to the store and read them from there; the crate `bulk` runs them.
 
 mod accept;
+mod again;
 mod cancel;
 mod create;
 mod csv;

@@ -8,20 +8,17 @@ use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::payload::Block;
-use caseload_model::task::{TaskOrigin, TaskStatus};
+use caseload_model::task::TaskOrigin;
 use caseload_store::{CreateTask, PackedBlock, StoreError, unpack_block};
 use http::HeaderMap;
 
-use super::accept::{accept, new_task};
+use super::accept::new_task;
+use super::again::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
-use super::records::check_kept;
+use crate::AppState;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
-use crate::{AppState, idempotency};
-
-/// `Retry-After` while the parent runs, in seconds.
-const RETRY_SECONDS: u64 = 1;
 
 /// A new task of the entries that failed or were not processed.
 pub(crate) async fn retry(
@@ -31,30 +28,16 @@ pub(crate) async fn retry(
     own: OwnTask,
     fields: NoFields,
 ) -> Result<Response, Problem> {
-    let mut faults = [query.unknown(&[]), fields.0].concat();
-    let key = idempotency::key(&headers, &mut faults);
-    Problem::check(faults)?;
-    let OwnTask { caller, task } = own;
-    caller.require(task.action.access_of(task.dry_run), "retrying this task")?;
-    let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
-    let content = idempotency::content_hash(&[b"retry", task.id.as_bytes()]);
-    // A repeat receives the first answer, even if the parent has changed since.
-    if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
-    {
-        return Ok(first);
+    let call = match Call::read(&state, &query, &headers, own, fields, Verb::Retry).await? {
+        Call::Repeat(answer) => return Ok(answer),
+        Call::First(call) => call,
+    };
+    let (caller, task) = (&call.caller, &call.task);
+    call.check_completed()?;
+    if let Some(by) = &task.retried_by {
+        return Err(StoreError::AlreadyRetried { by: by.clone() }.into());
     }
-    if task.status != TaskStatus::Completed {
-        let detail = format!(
-            "the task is {} ({} %); it can be retried once its status is completed",
-            task.status.as_str(),
-            task.progress()
-        );
-        return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
-    }
-    if let Some(by) = task.retried_by {
-        return Err(StoreError::AlreadyRetried { by }.into());
-    }
-    check_kept(&task, &state)?;
+    call.check_kept(&state)?;
     if task.retryable_entries() == 0 {
         let detail = "every entry of the task succeeded; there is nothing to retry";
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
@@ -64,7 +47,7 @@ pub(crate) async fn retry(
     let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;
     let blocks = state.store.retry_payload(caller.domain_id, &task.id).await?;
     let (content_length, blocks) = state.cpu.run(move || (line_bytes(&blocks), blocks)).await?;
-    let new = new_task(&state, &caller, task.action)?;
+    let new = new_task(&state, caller, task.action)?;
     let origin = TaskOrigin {
         file_name: task.origin.file_name.clone(),
         content_length: Some(content_length?),
@@ -75,11 +58,11 @@ pub(crate) async fn retry(
         blocks,
         dry_run: task.dry_run,
         upsert: task.upsert,
-        parent_id: Some(task.id),
+        parent_id: Some(task.id.clone()),
         origin,
         ..new
     };
-    accept(&state, &caller, command, key.map(|key| (key, content))).await
+    call.accept(&state, command).await
 }
 
 /// Bytes of the entries as lines, as the payload of the retry shows them.

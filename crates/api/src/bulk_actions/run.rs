@@ -6,18 +6,18 @@
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::task::{TaskOrigin, TaskStatus};
+use caseload_model::task::TaskOrigin;
 use caseload_store::{CreateTask, StoreError};
 use http::HeaderMap;
 
-use super::accept::{accept, new_task};
+use super::accept::new_task;
+use super::again::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::payload::gone;
-use super::records::{check_kept, not_completed};
+use crate::AppState;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
-use crate::{AppState, idempotency};
 
 /// A new task with the payload of a dry run.
 pub(crate) async fn run(
@@ -27,28 +27,20 @@ pub(crate) async fn run(
     own: OwnTask,
     fields: NoFields,
 ) -> Result<Response, Problem> {
-    let mut faults = [query.unknown(&[]), fields.0].concat();
-    let key = idempotency::key(&headers, &mut faults);
-    Problem::check(faults)?;
-    let OwnTask { caller, task } = own;
-    caller.require(task.action.access(), "running this task")?;
-    let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
-    let content = idempotency::content_hash(&[b"run", task.id.as_bytes()]);
-    if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
-    {
-        return Ok(first);
-    }
+    let call = match Call::read(&state, &query, &headers, own, fields, Verb::Run).await? {
+        Call::Repeat(answer) => return Ok(answer),
+        Call::First(call) => call,
+    };
+    let (caller, task) = (&call.caller, &call.task);
     if !task.dry_run {
         let detail = "the task is not a dry run: its entries have taken effect already";
         return Err(Problem::new(ErrorCode::NotADryRun, detail));
     }
-    if task.status != TaskStatus::Completed {
-        return Err(not_completed(&task));
+    call.check_completed()?;
+    if let Some(by) = &task.run_by {
+        return Err(StoreError::AlreadyRun { by: by.clone() }.into());
     }
-    if let Some(by) = task.run_by {
-        return Err(StoreError::AlreadyRun { by }.into());
-    }
-    check_kept(&task, &state)?;
+    call.check_kept(&state)?;
     // The payload is in memory as a whole until the store has it again.
     let bytes = state.config.body_bytes_max;
     let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;
@@ -56,15 +48,15 @@ pub(crate) async fn run(
         Err(StoreError::NotFound { .. }) => return Err(gone()),
         blocks => blocks?,
     };
-    let new = new_task(&state, &caller, task.action)?;
+    let new = new_task(&state, caller, task.action)?;
     let command = CreateTask {
         total: task.counts.total,
         blocks,
-        parent_id: Some(task.id),
+        parent_id: Some(task.id.clone()),
         runs_parent: true,
         upsert: task.upsert,
-        origin: TaskOrigin { submitted_by: new.origin.submitted_by, ..task.origin },
+        origin: TaskOrigin { submitted_by: new.origin.submitted_by, ..task.origin.clone() },
         ..new
     };
-    accept(&state, &caller, command, key.map(|key| (key, content))).await
+    call.accept(&state, command).await
 }

@@ -5,8 +5,7 @@ use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::task::{Family, Outcome};
 use serde_json::{Map, Value, json};
 
-use super::paths::{FamilyPaths, no_fields};
-use super::task::{TASK_ID, task_example};
+use super::paths::FamilyPaths;
 use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
 use crate::format::LINES;
 use crate::openapi::json::schema;
@@ -219,35 +218,11 @@ fn summary(paths: &FamilyPaths) -> Value {
 }
 
 fn run(paths: &FamilyPaths) -> Value {
-    let mut example = task_example(paths.action);
-    example["parent_task_id"] = TASK_ID.into();
-    let task = json_content(schema("Task"), example);
-    paths
-        .operation(
-            "run",
-            "",
-            "Run a dry run for real",
-            "A new task with the payload of a completed dry run. A dry run is run at most once. \
-             Needs the access that creating the real task needs.",
-        )
-        .takes(["task_id", "Idempotency-Key"])
-        .body(no_fields())
-        .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
-        .links(201, paths.links())
-        .fails(&[
-            ErrorCode::InvalidRequest,
-            ErrorCode::UnknownParameter,
-            ErrorCode::ConflictingParameter,
-            ErrorCode::InvalidValue,
-            ErrorCode::NotFound,
-            ErrorCode::Expired,
-            ErrorCode::NotCompleted,
-            ErrorCode::AlreadyRun,
-            ErrorCode::NotADryRun,
-            ErrorCode::IdempotencyInProgress,
-            ErrorCode::UnsupportedMediaType,
-            ErrorCode::IdempotencyKeyReused,
-            ErrorCode::QueueFull,
-        ])
-        .build()
+    paths.again(
+        "run",
+        "Run a dry run for real",
+        "A new task with the payload of a completed dry run. A dry run is run at most once. Needs \
+         the access that creating the real task needs.",
+        &[ErrorCode::AlreadyRun, ErrorCode::NotADryRun],
+    )
 }

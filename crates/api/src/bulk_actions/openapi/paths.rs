@@ -24,7 +24,7 @@ pub(super) struct FamilyPaths {
     form: &'static str,
     upload: &'static str,
     body: &'static str,
-    pub(super) action: Action,
+    action: Action,
 }
 
 impl FamilyPaths {
@@ -138,7 +138,7 @@ impl FamilyPaths {
     }
 
     /// The calls that take the id of the answer.
-    pub(super) fn links(&self) -> Value {
+    fn links(&self) -> Value {
         let link = |verb: &str, rest: &str, about: &str| {
             json!({
                 "operationId": format!("{verb}{}{rest}", self.noun),
@@ -231,37 +231,49 @@ impl FamilyPaths {
     }
 
     fn retry(&self) -> Value {
-        let mut example = task_example(self.action);
-        example["parent_task_id"] = TASK_ID.into();
-        let task = json_content(schema("Task"), example);
-        self.operation(
+        self.again(
             "retry",
-            "",
             "Retry the failed and unprocessed entries",
             "A new task of the entries of a completed task that failed or were not processed. A \
              task has at most one retry; the retry itself can be retried. Needs the same access as \
              creating the task.",
+            &[ErrorCode::AlreadyRetried, ErrorCode::NothingToRetry],
         )
-        .takes(["task_id", "Idempotency-Key"])
-        .body(no_fields())
-        .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
-        .links(201, self.links())
-        .fails(&[
-            ErrorCode::InvalidRequest,
-            ErrorCode::UnknownParameter,
-            ErrorCode::ConflictingParameter,
-            ErrorCode::InvalidValue,
-            ErrorCode::NotFound,
-            ErrorCode::Expired,
-            ErrorCode::NotCompleted,
-            ErrorCode::AlreadyRetried,
-            ErrorCode::NothingToRetry,
-            ErrorCode::IdempotencyInProgress,
-            ErrorCode::UnsupportedMediaType,
-            ErrorCode::IdempotencyKeyReused,
-            ErrorCode::QueueFull,
-        ])
-        .build()
+    }
+
+    /// A call that makes a new task of a completed one, with the errors of this call alone.
+    pub(super) fn again(
+        &self,
+        verb: &str,
+        summary: &str,
+        description: &str,
+        errors: &[ErrorCode],
+    ) -> Value {
+        let mut example = task_example(self.action);
+        example["parent_task_id"] = TASK_ID.into();
+        let task = json_content(schema("Task"), example);
+        self.operation(verb, "", summary, description)
+            .takes(["task_id", "Idempotency-Key"])
+            .body(no_fields())
+            .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
+            .links(201, self.links())
+            .fails(&[
+                ErrorCode::InvalidRequest,
+                ErrorCode::UnknownParameter,
+                ErrorCode::ConflictingParameter,
+                ErrorCode::InvalidValue,
+                ErrorCode::NotFound,
+                ErrorCode::Expired,
+                ErrorCode::NotCompleted,
+            ])
+            .fails(errors)
+            .fails(&[
+                ErrorCode::IdempotencyInProgress,
+                ErrorCode::UnsupportedMediaType,
+                ErrorCode::IdempotencyKeyReused,
+                ErrorCode::QueueFull,
+            ])
+            .build()
     }
 
     fn results(&self) -> Value {
@@ -355,7 +367,7 @@ impl FamilyPaths {
 }
 
 /// The body of a call that takes no fields: none, an empty form, or an empty object.
-pub(super) fn no_fields() -> Value {
+fn no_fields() -> Value {
     json!({
         "required": false,
         "content": {

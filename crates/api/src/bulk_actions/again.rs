@@ -1,0 +1,94 @@
+//! The beginning of the calls that make a new task of the entries of a completed one: `retry` and
+//! `run`. They take no fields, need the access that creating the new task needs, and answer a
+//! repeat under the same idempotency key before they look at the task, which may have changed since.
+
+use axum::response::Response;
+use caseload_model::task::{Task, TaskStatus};
+use caseload_store::CreateTask;
+use http::HeaderMap;
+
+use super::accept::accept;
+use super::no_fields::NoFields;
+use super::path::OwnTask;
+use super::records::{check_kept, not_completed};
+use crate::idempotency::{self, InProgressMark};
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+use crate::{AppState, Caller};
+
+/// The right form of a call, before it is known whether it is a repeat.
+pub(super) struct Again {
+    pub(super) caller: Caller,
+    pub(super) task: Task,
+    key: Option<(String, [u8; 32])>,
+    /// Held until the answer, so that a second call with the key waits for it.
+    _mark: Option<InProgressMark>,
+}
+
+/// What is known of a call once its key is looked up.
+pub(super) enum Call {
+    /// The first answer to the same call.
+    Repeat(Response),
+    First(Box<Again>),
+}
+
+impl Call {
+    /// Reads a call of `verb`, which changes the task into a new one with `dry_run`.
+    pub(super) async fn read(
+        state: &AppState,
+        query: &QueryPairs,
+        headers: &HeaderMap,
+        own: OwnTask,
+        fields: NoFields,
+        verb: Verb,
+    ) -> Result<Self, Problem> {
+        let mut faults: Vec<Fault> = [query.unknown(&[]), fields.0].concat();
+        let key = idempotency::key(headers, &mut faults);
+        Problem::check(faults)?;
+        let OwnTask { caller, task } = own;
+        let (word, doing, dry_run) = match verb {
+            Verb::Retry => ("retry", "retrying this task", task.dry_run),
+            Verb::Run => ("run", "running this task", false),
+        };
+        caller.require(task.action.access_of(dry_run), doing)?;
+        let mark = idempotency::begin(state, &caller, key.as_deref()).await?;
+        let content = idempotency::content_hash(&[word.as_bytes(), task.id.as_bytes()]);
+        let first = idempotency::first_answer(state, &caller, key.as_deref(), content).await?;
+        if let Some(first) = first {
+            return Ok(Self::Repeat(first));
+        }
+        let key = key.map(|key| (key, content));
+        Ok(Self::First(Box::new(Again { caller, task, key, _mark: mark })))
+    }
+}
+
+/// The two calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Verb {
+    Retry,
+    Run,
+}
+
+impl Again {
+    /// Refuses a task that is not completed.
+    pub(super) fn check_completed(&self) -> Result<(), Problem> {
+        if self.task.status == TaskStatus::Completed {
+            return Ok(());
+        }
+        Err(not_completed(&self.task))
+    }
+
+    /// Refuses a task whose entries have expired.
+    pub(super) fn check_kept(&self, state: &AppState) -> Result<(), Problem> {
+        check_kept(&self.task, state)
+    }
+
+    /// Gives the new task to the store.
+    pub(super) async fn accept(
+        self,
+        state: &AppState,
+        command: CreateTask,
+    ) -> Result<Response, Problem> {
+        accept(state, &self.caller, command, self.key).await
+    }
+}

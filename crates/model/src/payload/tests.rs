@@ -102,6 +102,17 @@ fn each_element_of_an_array_is_an_entry_with_its_number() {
     assert_eq!(form(payload.as_bytes()).unwrap(), expected);
 }
 
+/// The first byte decides, also if a reject file has such a line of a task of JSON lines.
+#[test]
+fn a_file_whose_first_line_begins_with_a_bracket_is_an_array() {
+    let row = |index, text: &[u8]| (index, index + 1, None, text.to_vec());
+    assert_eq!(file(b"[1,{}]\n").unwrap(), [row(0, b"1"), row(1, b"{}")]);
+    let fault = file(b"[1,2]\n{\"created_at\":1}\n").unwrap_err();
+    assert_eq!((fault.code, fault.line), (ErrorCode::InvalidPayload, Some(2)));
+    assert!(fault.detail.contains("not JSON lines"), "{}", fault.detail);
+    assert_eq!(file(b"{}\n[1,2]\n").unwrap(), [row(0, b"{}"), row(1, b"[1,2]")]);
+}
+
 #[test]
 fn a_broken_array_is_rejected_with_the_position_of_the_break() {
     let cases: [(&[u8], &str, u32); 14] = [

@@ -15,15 +15,13 @@ use crate::language::{is_language, nearest_language};
 use crate::parameters::{ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
-/// The parameters of a list of core profiles. `format` is a matter of HTTP, which reads its value.
-pub const CORE_PROFILE_PARAMETERS: [&str; 24] = [
+/// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
+const SHARED: [&str; 22] = [
     "created-since",
     "created-until",
     "updated-since",
     "updated-until",
     "identity",
-    "ids",
-    "tags",
     "country",
     "language",
     "user-vip-segment",
@@ -42,35 +40,24 @@ pub const CORE_PROFILE_PARAMETERS: [&str; 24] = [
     "trailer",
     "columns",
 ];
+/// The parameters of a list of core profiles.
+pub const CORE_PROFILE_PARAMETERS: [&str; 24] = with_shared(["ids", "tags"]);
 /// The parameters of a list of app profiles.
-pub const APP_PROFILE_PARAMETERS: [&str; 24] = [
-    "created-since",
-    "created-until",
-    "updated-since",
-    "updated-until",
-    "identity",
-    "pids",
-    "app-ids",
-    "country",
-    "language",
-    "user-vip-segment",
-    "user-persona",
-    "user-support-status",
-    "custom-fields",
-    "name",
-    "includes",
-    "sort-by",
-    "sort-order",
-    "page",
-    "page-size",
-    "cursor",
-    "count",
-    "format",
-    "trailer",
-    "columns",
-];
+pub const APP_PROFILE_PARAMETERS: [&str; 24] = with_shared(["pids", "app-ids"]);
 /// The parameters of a single profile.
 pub const SINGLE_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
+
+/// The shared parameters and two more.
+const fn with_shared(own: [&'static str; 2]) -> [&'static str; 24] {
+    let mut all = [own[0]; 24];
+    all[1] = own[1];
+    let mut n = 0;
+    while n < SHARED.len() {
+        all[n + 2] = SHARED[n];
+        n += 1;
+    }
+    all
+}
 
 const SORT_KEYS: [SortKey; 2] = [SortKey::CreationTime, SortKey::UpdateTime];
 /// How to read beyond the last numbered page.

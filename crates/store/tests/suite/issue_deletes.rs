@@ -2,12 +2,11 @@
 //! others.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::fold::fold;
-use caseload_model::issue_query::{IssueView, Paging, parse_list};
+use caseload_model::issue_query::{Paging, parse_list};
 use caseload_model::task::Action;
-use caseload_store::{CreateTask, ListIssues, Store, StoreError};
+use caseload_store::{CreateTask, Store, StoreError};
 use caseload_testdata::SplitMix;
 use futures_util::future::join;
 
@@ -60,18 +59,8 @@ pub(crate) async fn random_deletions_leave_the_other_issues_and_their_index(stor
                 let parameters = caseload_testdata::query(&mut random);
                 let query = parse_list(&parameters).unwrap().query;
                 let paging = Paging { page: 1, page_size: 1000 };
-                let request = ListIssues {
-                    domain: domain.id,
-                    query: query.clone(),
-                    view: IssueView::FULL,
-                    paging,
-                    bytes_max: usize::MAX,
-                    budget: Duration::from_secs(10),
-                };
-                let found = store.list_issues(request).await.unwrap();
-                let (total, body) = naive.list(&query, IssueView::FULL, paging);
-                assert_eq!(found.total_hits, total, "seed {seed}, {number}: {parameters:?}");
-                assert_eq!(String::from_utf8_lossy(&found.body), body);
+                let place = format!("seed {seed}, {number}: {parameters:?}");
+                naive.agrees(&store, &domain, &query, paging, &place).await;
             }
         }
     }

@@ -14,7 +14,7 @@ use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::json::{self, Json};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, Domain, GetIssue, ListIssues, Store};
+use caseload_store::{CreateTask, Domain, GetIssue, Store};
 use caseload_testdata::SplitMix;
 use futures_util::future::join;
 
@@ -209,18 +209,8 @@ async fn agree(store: &Arc<dyn Store>, domain: &Domain, oracle: &Oracle, random:
         let parameters = if number == 0 { Vec::new() } else { caseload_testdata::query(random) };
         let query = parse_list(&parameters).unwrap().query;
         let paging = Paging { page: 1, page_size: 1000 };
-        let request = ListIssues {
-            domain: domain.id,
-            query: query.clone(),
-            view: IssueView::FULL,
-            paging,
-            bytes_max: usize::MAX,
-            budget: Duration::from_secs(10),
-        };
-        let found = store.list_issues(request).await.unwrap();
-        let (total, body) = oracle.list(&query, IssueView::FULL, paging);
-        assert_eq!(found.total_hits, total, "{number}: {parameters:?}");
-        assert_eq!(String::from_utf8_lossy(&found.body), body, "{number}: {parameters:?}");
+        let place = format!("{number}: {parameters:?}");
+        oracle.agrees(store, domain, &query, paging, &place).await;
     }
 }
 

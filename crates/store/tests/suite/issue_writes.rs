@@ -16,13 +16,14 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, CreateAgent, CreateIssue, Domain, EditIssue,
-    EditIssues, GetIssue, IdempotencyKey, Idempotent, ListIssues, StageAttachment, Store,
-    StoreError, StoredAnswer, WriteOrigin,
+    EditIssues, GetIssue, IdempotencyKey, Idempotent, StageAttachment, Store, StoreError,
+    StoredAnswer, WriteOrigin,
 };
 use caseload_testdata::SplitMix;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use super::oracle::list;
 use super::support::{NOW, assert_sound, domain, later, run};
 
 const BUDGET: Duration = Duration::from_secs(10);
@@ -82,15 +83,7 @@ async fn issue(store: &Arc<dyn Store>, domain: &Domain, id: u64) -> Value {
 
 async fn hits(store: &Arc<dyn Store>, domain: &Domain, parameters: Fields<'_>) -> u64 {
     let query = parse_list(&pairs(parameters)).unwrap().query;
-    let request = ListIssues {
-        domain: domain.id,
-        query,
-        view: IssueView::default(),
-        paging: Paging::default(),
-        bytes_max: usize::MAX,
-        budget: BUDGET,
-    };
-    let page = store.list_issues(request).await.unwrap();
+    let page = list(store, domain, &query, IssueView::default(), Paging::default()).await;
     assert_eq!(u64::from(page.count), page.total_hits, "few enough for one page");
     page.total_hits
 }

@@ -17,7 +17,7 @@ use caseload_store::{ApplyChunk, Domain, GetIssue, IssuePage, ListIssues, Store,
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::oracle::{self, Oracle};
+use super::oracle::{self, Oracle, list};
 use super::queries::{self, FIRST_DAY};
 use super::support::{
     NOW, assert_sound, block, chunk, claim, domain, errors, import_of_authors, lines, results, run,
@@ -29,25 +29,6 @@ const IMPORT: Action = Action::ImportIssues;
 const BUDGET: Duration = Duration::from_secs(10);
 /// More issues than any test imports.
 const ALL: Paging = Paging { page: 1, page_size: 1000 };
-
-async fn page(
-    store: &Arc<dyn Store>,
-    domain: &Domain,
-    query: &IssueQuery,
-    view: IssueView,
-    paging: Paging,
-) -> IssuePage {
-    let query = query.clone();
-    let request = ListIssues {
-        domain: domain.id,
-        query,
-        view,
-        paging,
-        bytes_max: usize::MAX,
-        budget: BUDGET,
-    };
-    store.list_issues(request).await.unwrap()
-}
 
 /// The issues on a page, parsed.
 fn issues_of(page: &IssuePage) -> Vec<Value> {
@@ -61,7 +42,7 @@ fn issues_of(page: &IssuePage) -> Vec<Value> {
 
 /// Every issue in every detail, newest first.
 async fn all(store: &Arc<dyn Store>, domain: &Domain) -> Vec<Value> {
-    issues_of(&page(store, domain, &IssueQuery::default(), IssueView::FULL, ALL).await)
+    issues_of(&list(store, domain, &IssueQuery::default(), IssueView::FULL, ALL).await)
 }
 
 async fn get(store: &Arc<dyn Store>, domain: &Domain, id: u64, view: IssueView) -> Option<Value> {
@@ -233,7 +214,7 @@ pub(crate) async fn equal_creation_times_are_shifted_across_slices_and_tasks(
     let mut instants = BTreeSet::new();
     for page_number in 1..=2 {
         let paging = Paging { page: page_number, page_size: 1000 };
-        let found = page(&store, &acme, &query, IssueView::FULL, paging).await;
+        let found = list(&store, &acme, &query, IssueView::FULL, paging).await;
         let body = String::from_utf8(found.body.clone()).unwrap();
         assert_eq!((found.total_hits, body), expected.list(&query, IssueView::FULL, paging));
         instants.extend(issues_of(&found).iter().map(|issue| issue["created_at"].as_i64()));
@@ -282,7 +263,7 @@ pub(crate) async fn large_imports_index_every_issue_under_its_author(store: Arc<
         query_of(&[("author-emails", r#"{"or":["ada@example.org","user-7@example.org"]}"#)]);
     for (n, instants) in [0..1100, 1100..2200, 2200..2205].into_iter().enumerate() {
         import_of_authors(&store, &acme, instants).await;
-        let found = page(&store, &acme, &of_two, IssueView::default(), ALL).await;
+        let found = list(&store, &acme, &of_two, IssueView::default(), ALL).await;
         assert_eq!(found.total_hits, [2, 4, 5][n]);
     }
     assert_sound(&store).await;
@@ -323,11 +304,11 @@ pub(crate) async fn issues_are_visible_in_one_domain_and_deleted_with_it(store: 
         assert_eq!(task.counts.failed, 0);
     }
     store.delete_domain(acme.id).await.unwrap();
-    let gone = page(&store, &acme, &IssueQuery::default(), IssueView::FULL, ALL).await;
+    let gone = list(&store, &acme, &IssueQuery::default(), IssueView::FULL, ALL).await;
     assert_eq!(gone, IssuePage::default());
     assert_eq!(get(&store, &acme, 1, IssueView::FULL).await, None);
     assert!(get(&store, &other, 1, IssueView::FULL).await.is_some());
-    let left = page(&store, &other, &IssueQuery::default(), IssueView::FULL, ALL).await;
+    let left = list(&store, &other, &IssueQuery::default(), IssueView::FULL, ALL).await;
     assert_eq!((left.total_hits, left.count), (2100, 1000));
     assert_sound(&store).await;
 }
@@ -371,7 +352,7 @@ pub(crate) async fn deep_pages_equal_those_of_a_naive_store(store: Arc<dyn Store
             for (number, page_size) in [(2, 1000), (3, 1000), (11, 100), (9, 150), (1200, 1)] {
                 let paging = Paging { page: number, page_size };
                 let view = IssueView::default();
-                let found = page(&store, &acme, &query, view, paging).await;
+                let found = list(&store, &acme, &query, view, paging).await;
                 let body = String::from_utf8(found.body).unwrap();
                 let expected = naive.list(&query, view, paging);
                 assert!((found.total_hits, body) == expected, "{filters:?} {order} {paging:?}");
@@ -418,7 +399,7 @@ pub(crate) async fn lists_and_records_equal_those_of_a_naive_store(store: Arc<dy
         prop_assert_eq!(&results(&store, domain.id, "t").await, &naive.results);
         prop_assert_eq!(&errors(&store, domain.id, "t").await, &naive.errors);
         for (query, view, paging) in questions {
-            let found = page(&store, &domain, &query, view, paging).await;
+            let found = list(&store, &domain, &query, view, paging).await;
             let (total, body) = naive.list(&query, view, paging);
             prop_assert_eq!(found.total_hits, total, "{:?}", query);
             prop_assert_eq!(String::from_utf8_lossy(&found.body), body, "{:?}", query);
@@ -445,7 +426,7 @@ async fn retrieve(store: &Arc<dyn Store>, domain: &Domain, page_size: u64) -> Ve
         let sort = Sort { key: SortKey::CreationTime, order: SortOrder::Ascending };
         let query = IssueQuery { created: range, sort, ..IssueQuery::default() };
         let view = IssueView::default();
-        let found = page(store, domain, &query, view, Paging { page: 1, page_size }).await;
+        let found = list(store, domain, &query, view, Paging { page: 1, page_size }).await;
         let issues = issues_of(&found);
         let id = |issue: &Value| issue["id"].as_u64().unwrap();
         match issues.as_slice() {

@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::issue::{
     App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, IssueState,
     OccupiedInstants, plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchableIssue};
-use caseload_store::{Domain, Store};
+use caseload_store::{Domain, IssuePage, ListIssues, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
@@ -25,6 +26,25 @@ pub(crate) struct Oracle {
     /// Result and error records as lines.
     pub(crate) results: Vec<String>,
     pub(crate) errors: Vec<String>,
+}
+
+/// A page of the store, which it has plenty of time for.
+pub(crate) async fn list(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    query: &IssueQuery,
+    view: IssueView,
+    paging: Paging,
+) -> IssuePage {
+    let request = ListIssues {
+        domain: domain.id,
+        query: query.clone(),
+        view,
+        paging,
+        bytes_max: usize::MAX,
+        budget: Duration::from_secs(30),
+    };
+    store.list_issues(request).await.unwrap()
 }
 
 impl Oracle {
@@ -91,6 +111,22 @@ impl Oracle {
             write_issue(&IssueFragments::new(head, rest), &view, &mut body);
         }
         (found.len() as u64, String::from_utf8(body).unwrap())
+    }
+
+    /// Compares a list of the store, in every detail, and returns its total.
+    pub(crate) async fn agrees(
+        &self,
+        store: &Arc<dyn Store>,
+        domain: &Domain,
+        query: &IssueQuery,
+        paging: Paging,
+        place: &str,
+    ) -> u64 {
+        let found = list(store, domain, query, IssueView::FULL, paging).await;
+        let (total, body) = self.list(query, IssueView::FULL, paging);
+        assert_eq!(found.total_hits, total, "{place}");
+        assert_eq!(String::from_utf8_lossy(&found.body), body, "{place}");
+        total
     }
 
     /// Forgets an issue.

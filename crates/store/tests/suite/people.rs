@@ -2,15 +2,15 @@
 //! store of people.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, Domain, ListIssues, Store};
+use caseload_store::{CreateTask, Domain, Store};
 use caseload_testdata::{People, SplitMix};
 use serde_json::Value;
 
+use super::oracle::list;
 use super::support::{
     NOW, assert_sound, domain, errors, later, lines, profile_id, results, run, run_command, task_of,
 };
@@ -188,13 +188,8 @@ pub(crate) async fn deleted_profiles_leave_issues_and_the_profiles_of_the_other_
 
 /// All issues of a domain as text.
 async fn all_issues(store: &Arc<dyn Store>, domain: &Domain) -> String {
-    let request = ListIssues {
-        domain: domain.id,
-        query: parse_list(&[]).unwrap().query,
-        view: IssueView::FULL,
-        paging: Paging { page: 1, page_size: 100 },
-        bytes_max: usize::MAX,
-        budget: Duration::from_secs(10),
-    };
-    String::from_utf8(store.list_issues(request).await.unwrap().body).unwrap()
+    let query = parse_list(&[]).unwrap().query;
+    let paging = Paging { page: 1, page_size: 100 };
+    let page = list(store, domain, &query, IssueView::FULL, paging).await;
+    String::from_utf8(page.body).unwrap()
 }

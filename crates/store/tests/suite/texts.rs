@@ -3,19 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::fold::fold;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
-use caseload_store::{Domain, ListIssues, SettleTexts, Store};
+use caseload_store::{Domain, SettleTexts, Store};
 use caseload_testdata::SplitMix;
 use serde_json::{Value, json};
 
 use super::issue_writes::{create, message};
+use super::oracle::list;
 use super::support::{assert_sound, domain, run};
 
-const BUDGET: Duration = Duration::from_secs(30);
 /// Rounds of writes, and texts that are searched for after each.
 const ROUNDS: u64 = 40;
 const SEARCHES: usize = 12;
@@ -85,15 +84,8 @@ async fn listed(
     let pairs: Vec<_> =
         parameter.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let query = parse_list(&pairs).unwrap().query;
-    let request = ListIssues {
-        domain: domain.id,
-        query,
-        view: IssueView::FULL,
-        paging: Paging { page: 1, page_size: 1000 },
-        bytes_max: usize::MAX,
-        budget: BUDGET,
-    };
-    let page = store.list_issues(request).await.unwrap();
+    let paging = Paging { page: 1, page_size: 1000 };
+    let page = list(store, domain, &query, IssueView::FULL, paging).await;
     let body = [b"[", &page.body[..], b"]"].concat();
     (serde_json::from_slice(&body).unwrap(), page.total_hits)
 }

@@ -76,9 +76,7 @@ impl Raw {
             }
         }
         tx.commit()?;
-        let took = millis(begun);
-        self.settle()?;
-        Ok(took)
+        self.settled(begun)
     }
 
     /// Milliseconds for one transaction that merges every line into the document that it names.
@@ -99,9 +97,7 @@ impl Raw {
             }
         }
         tx.commit()?;
-        let took = millis(begun);
-        self.settle()?;
-        Ok(took)
+        self.settled(begun)
     }
 
     /// Milliseconds for one transaction that merges every line into the document that has one of
@@ -142,9 +138,7 @@ impl Raw {
             }
         }
         tx.commit()?;
-        let took = millis(begun);
-        self.settle()?;
-        Ok(took)
+        self.settled(begun)
     }
 
     /// Milliseconds for one transaction that stores the named documents as blocks of lines,
@@ -174,14 +168,15 @@ impl Raw {
             keep.execute([block(&open, packed)?])?;
         }
         tx.commit()?;
-        let took = millis(begun);
-        self.settle()?;
-        Ok(took)
+        self.settled(begun)
     }
 
-    /// Runs a checkpoint, which is not timed: the log would grow without bound.
-    fn settle(&self) -> Result<()> {
-        Ok(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+    /// Milliseconds since `begun`. Then runs a checkpoint, which is not timed: the log would grow
+    /// without bound.
+    fn settled(&self, begun: Instant) -> Result<f64> {
+        let took = millis(begun);
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(took)
     }
 
     /// The size of the database after a checkpoint.

@@ -12,6 +12,7 @@ use crate::real_server::RealServer;
 
 on_each_store!(
     a_domain_stores_no_more_than_its_quota,
+    an_upsert_beyond_the_quota_is_refused_and_changes_nothing,
     a_domain_has_no_more_unfinished_tasks_than_its_quota,
     all_keys_of_a_domain_share_its_rate_limit,
 );
@@ -56,6 +57,41 @@ async fn a_domain_stores_no_more_than_its_quota() {
     limit(&real, DomainLimits::default()).await;
     let answer = create(&real, "with a file", Some(2_500_000)).await;
     assert_eq!(answer.status(), StatusCode::CREATED);
+    real.stop().await;
+}
+
+async fn an_upsert_beyond_the_quota_is_refused_and_changes_nothing() {
+    let real = RealServer::start().await;
+    let person = |about: &str| {
+        format!(r#"{{"identities":[{{"uid":"a"}}],"custom_fields":{{"about":"{about}"}}}}"#)
+    };
+    let issue = |title: &str| format!(r#"{{"id":7,"title":"{title}","created_at":1}}"#);
+    // The quota counts stored bytes, which are compressed; these texts do not compress well.
+    let words = (0..20_000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
+    let long = words.collect::<Vec<_>>().concat();
+    real.run("identity", "upsert_core_profiles", &person("short")).await;
+    real.run("issues", "import_issues", &issue("short")).await;
+    limit(&real, DomainLimits { quota_bytes: Some(50_000), ..DomainLimits::default() }).await;
+    let cases = [
+        ("v2", "identity", "upsert_core_profiles", person(&long)),
+        ("v2", "issues", "import_issues", issue(&long)),
+    ];
+    for (version, family, action, entry) in &cases {
+        let path = format!("/{version}/acme/{family}/bulk_actions");
+        let before = real.store.usage(real.domain).await.unwrap().bytes;
+        let mut form = Form::new().text("action", *action).text("payload", format!("[{entry}]"));
+        if *family == "issues" {
+            form = form.text("upsert", "true");
+        }
+        let answer = real.request(Method::POST, &path).multipart(form).send().await.unwrap();
+        let problem = refused(answer).await;
+        assert!(problem["detail"].as_str().unwrap().contains("50000"), "{problem}");
+        assert_eq!(real.json(&path).await["total-hits"], 1, "{action} makes no task");
+        assert_eq!(real.store.usage(real.domain).await.unwrap().bytes, before, "{action}");
+    }
+    let people = real.json("/v2/acme/identity/core_profiles").await;
+    assert_eq!(people["core_profiles"][0]["custom_fields"]["about"], "short", "{people}");
+    assert_eq!(real.json(ISSUES).await["issues"][0]["title"], "short");
     real.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! The beginning of the calls that make a new task of the entries of a completed one: `retry` and
 //! `run`. They take no fields, need the access that creating the new task needs, and answer a
-//! repeat under the same idempotency key before they look at the task, which may have changed since.
+//! repeat under the same idempotency key before they look at the task, which may have changed.
 
 use axum::response::Response;
 use caseload_model::task::{Task, TaskStatus};
@@ -25,7 +25,7 @@ pub(super) struct Again {
     _mark: Option<InProgressMark>,
 }
 
-/// What is known of a call once its key is looked up.
+/// A call whose key is looked up.
 pub(super) enum Call {
     /// The first answer to the same call.
     Repeat(Response),

@@ -125,7 +125,7 @@ impl RowColumns {
         &mut self.members[at].1
     }
 
-    /// What the header lacks, if no entry of it could name its profile.
+    /// The column that the header lacks, if no entry of it could name its profile.
     fn missing(&self, table: &Table, action: Action) -> Option<String> {
         let has = |name| self.members.iter().any(|(member, _)| *member == name);
         let has_name = has(table.id_field) || table.id_field == CORE.id_field && has(IDENTITIES);

@@ -1,17 +1,22 @@
-// People: find core profiles by an identity, a part of the name, a tag or a country.
+// People: find core profiles by an identity, a part of the name, a tag, a country, a language, a
+// segment, or the days of their creation and last change.
 import { call, query, v2 } from "./api.js";
-import { count, short, time } from "./format.js";
+import { count, dayBound, short, time } from "./format.js";
 import { empty, failed, input } from "./ui.js";
 import { identitiesOf, nameOf, searchOf } from "./profile.js";
 import { fill, h, longList } from "./view.js";
 
 const PAGE = 200;
+const DAYS = [["created-since", "Created since"], ["created-until", "Created until"], ["updated-since", "Changed since"], ["updated-until", "Changed until"]];
 
 /** The filters of an address. */
 const filtersOf = (/** @type {URLSearchParams} */ params) => ({
   ...searchOf(params.get("q") ?? ""),
   tags: params.get("tag") && { and: [params.get("tag")] },
   country: params.get("country") && [params.get("country")],
+  language: params.get("language") && [params.get("language")],
+  user_vip_segment: params.get("segment") && [params.get("segment")],
+  ...Object.fromEntries(DAYS.map(([name]) => [name, params.get(name) && dayBound(params.get(name) ?? "", name.endsWith("until"))])),
 });
 
 export default async function people(/** @type {any} */ { params, signal, go, keys, reload }) {
@@ -50,13 +55,18 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
   const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });
   const tag = input({ value: params.get("tag") ?? "", "aria-label": "Tag", placeholder: "Tag" });
   const country = input({ value: params.get("country") ?? "", "aria-label": "Country", placeholder: "Country, such as DE" });
+  const language = input({ value: params.get("language") ?? "", "aria-label": "Language", placeholder: "Language, such as de" });
+  const segment = input({ value: params.get("segment") ?? "", "aria-label": "Segment", placeholder: "Segment" });
+  const days = DAYS.map(([name, label]) => ({ name, label, box: input({ type: "date", value: params.get(name) ?? "" }) }));
+  const folded = [language, segment, ...days.map((day) => day.box)];
   const submit = (/** @type {any} */ event) => {
     event.preventDefault();
-    const pairs = Object.entries({ q: search.value.trim(), tag: tag.value.trim(), country: country.value.trim() }).filter(([, value]) => value);
+    const pairs = Object.entries({ q: search.value.trim(), tag: tag.value.trim(), country: country.value.trim(), language: language.value.trim(), segment: segment.value.trim(), ...Object.fromEntries(days.map((day) => [day.name, day.box.value])) }).filter(([, value]) => value);
     go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
   };
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus() });
   return h("div", { class: "fill" }, h("h1", null, "People ", heading),
-    h("form", { class: "row filters", role: "search", onsubmit: submit }, search, tag, country, h("button", { type: "submit" }, "Find")),
+    h("form", { class: "row filters", role: "search", onsubmit: submit }, search, tag, country, h("button", { type: "submit" }, "Find"),
+      h("details", { class: "days", open: folded.some((box) => box.value) }, h("summary", null, "More filters"), h("div", { class: "row" }, language, segment, days.map((day) => h("label", { class: "faint" }, day.label, " ", day.box))))),
     body);
 }

@@ -51,13 +51,13 @@ export default async function person(/** @type {any} */ { args, signal, keys, go
     }
   }
   keys({ Escape: () => go("people") });
-  const shown = Object.entries(fields).filter(([name]) => !["identities", "names", "custom_fields", "core-profile-id", "created_at", "updated_at"].includes(name));
+  const shown = Object.entries(fields).filter(([name]) => !["identities", "tags", "names", "custom_fields", "core-profile-id", "created_at", "updated_at"].includes(name));
   return [
     h("p", null, h("a", { href: "#/people" }, "People"), h("span", { class: "faint mono" }, ` ${id}`)),
     h("div", { class: "row spread" }, h("h1", { dir: "auto", class: "clip" }, short(nameOf(profile), 120)), can("write") && h("div", { class: "row" }, button("Change", edit), button("Delete", remove, { class: "danger" }))),
     h("div", { class: "columns" },
       h("section", { "aria-label": "Profile" }, h("h2", null, "Profile"),
-        h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type), h("dd", { dir: "auto" }, short(value))]), shown.map(([name, value]) => [h("dt", null, name), h("dd", { dir: "auto" }, short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),
+        h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type), h("dd", { dir: "auto" }, short(value))]), profile.tags?.length > 0 && [h("dt", null, "tags"), h("dd", { class: "tag-list" }, profile.tags.map((/** @type {string} */ tag) => h("a", { class: "tag", dir: "auto", href: `#/people?${new URLSearchParams({ tag })}` }, short(tag, 60))))], shown.map(([name, value]) => [h("dt", null, name), h("dd", { dir: "auto" }, short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),
         Object.keys(profile.custom_fields ?? {}).length > 0 && table("Custom fields", ["key", "value"], Object.entries(profile.custom_fields).map(([key, value]) => [key, short(typeof value === "string" ? value : write(value), 300)])),
         pids.length > 0 && [h("h2", null, "App profiles"), h("ul", null, pids.map((/** @type {string} */ pid) => h("li", { class: "mono clip" }, pid)))]),
       h("section", { "aria-label": "Issues" }, h("h2", null, "Issues ", h("a", { class: "number", href: `#/issues?person=${encodeURIComponent(id)}` }, count(issues["total-hits"]))),

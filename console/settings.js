@@ -40,7 +40,7 @@ export default async function settings(/** @type {any} */ { signal, reload }) {
   const part = (/** @type {string} */ title, /** @type {any} */ action, /** @type {any} */ content) => h("section", { "aria-label": title }, h("div", { class: "row spread" }, h("h2", null, title), action), content);
   const alive = keys.filter((/** @type {any} */ key) => key.state === "active");
   const ended = keys.filter((/** @type {any} */ key) => key.state !== "active");
-  const rows = (/** @type {any[]} */ list) => table("Keys", ["name", "access", "state", "created", "last used", "expires", "action"], list.map((key) => [h("span", { title: key.id }, key.name || key.id), key.access, pill(key.state), time(key.created_at), time(key.last_used_at), time(key.expires_at), key.state === "active" && button("Revoke", () => revoke(key), { class: "plain", "aria-label": `Revoke ${key.name || key.id}` })]));
+  const rows = (/** @type {any[]} */ list) => h("div", { class: "cards" }, table("Keys", ["name", "access", "state", "created", "last used", "expires", "action"], list.map((key) => [h("span", { title: key.id }, key.name || key.id), key.access, pill(key.state), time(key.created_at), time(key.last_used_at), time(key.expires_at), key.state === "active" && button("Revoke", () => revoke(key), { class: "plain", "aria-label": `Revoke ${key.name || key.id}` })])));
   return [
     h("h1", null, "Settings ", h("span", { class: "faint" }, domain.domain)),
     h("div", { class: "columns" },

@@ -122,7 +122,7 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${caption}: table` },
     h("table", null, h("caption", { class: "hidden" }, caption),
       h("thead", null, h("tr", null, head.map((text, at) => h("th", { scope: "col", ...cls(at) }, text)))),
-      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", cls(at), cell)))))));
+      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", { ...cls(at), "data-head": head[at] }, cell)))))));
 }
 
 /** A state as a word with its colour. */

@@ -179,6 +179,45 @@ export const flows = [
     await page.keyboard.press("Enter");
     await page.getByText("is not a country").first().waitFor();
   }],
+  ["people are found by language, segment and times, and tags lead to the others", async ({ server, open }) => {
+    await server.task("identity", "create_core_profiles", [
+      { identities: [{ uid: "lang-1" }], preferred_language: "fi", user_vip_segment: "gold", tags: ["northern", "a&b=c"] },
+      { identities: [{ uid: "lang-2" }], preferred_language: "fi", user_vip_segment: "silver", tags: ["northern"] },
+    ]);
+    const page = await open({ path: "people" });
+    await page.getByText("More filters").click();
+    await page.getByLabel("Language").fill("FI");
+    await page.keyboard.press("Enter");
+    await settled(page, 2);
+    await page.getByLabel("Segment").fill("gold");
+    await page.keyboard.press("Enter");
+    await settled(page, 1);
+    await page.getByLabel("Created until").fill("2001-02-03");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nobody found").waitFor();
+    await page.getByLabel("Created until").fill("");
+    await page.getByLabel("Changed since").fill("2001-02-03");
+    await page.keyboard.press("Enter");
+    await settled(page, 1);
+    await page.reload();
+    await settled(page, 1);
+    assert.equal(await page.getByLabel("Changed since").inputValue(), "2001-02-03");
+    await page.locator(".issue-row").first().click();
+    await page.getByRole("link", { name: "northern", exact: true }).waitFor();
+    await page.getByRole("link", { name: "a&b=c", exact: true }).click();
+    await settled(page, 1);
+    await page.goBack();
+    await page.getByRole("link", { name: "northern", exact: true }).click();
+    await settled(page, 2);
+  }],
+  ["the table of keys needs no sideways scrolling at 360 px", async ({ open }) => {
+    const page = await open({ path: "settings", width: 360, height: 800 });
+    const box = page.getByRole("region", { name: "Keys: table" }).first();
+    await box.waitFor();
+    assert.ok(await box.locator("tbody tr").count() > 0);
+    const [wide, seen] = await box.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    assert.ok(wide <= seen, `${wide} px in ${seen} px`);
+  }],
   ["a person is found, read, changed after a preview and deleted, by keyboard", async ({ server, open, write }) => {
     await server.task("identity", "create_core_profiles", [{ identities: [{ email: "flow@example.org" }, { uid: "flow" }], names: { full_name: "Flow Person" }, last_country: "DE", age: 30, lifetime_value: "@@" }].map((one) => JSON.stringify(one).replace('"@@"', "1.10")));
     await server.task("issues", "import_issues", [{ title: "From a flow", created_at: 1700000000000, hs_user_id: "flow-pid", author_email: "FLOW@example.org" }]);

@@ -9,6 +9,7 @@ pub(crate) mod console;
 pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod domain;
+pub(crate) mod fault_groups;
 pub(crate) mod file_import;
 pub(crate) mod issues;
 pub(crate) mod key;

@@ -142,7 +142,9 @@ async fn blocks_in_the_middle_of_staging_are_discarded_if_the_client_disconnects
     assert!(server.store.discarded.lock().unwrap().is_empty(), "its part is not staged yet");
     gate.notify_one();
     let ids = discarded(&server).await;
-    let staged = server.store.staged.lock().unwrap();
+    let mut staged: Vec<_> = server.store.staged.lock().unwrap().clone();
+    // A busy server may have staged a second part before it noticed the end.
+    staged.dedup_by(|a, b| a.task_id == b.task_id);
     assert_eq!(staged.iter().map(|part| part.task_id.clone()).collect::<Vec<_>>(), ids);
 }
 

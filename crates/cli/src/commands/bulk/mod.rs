@@ -12,7 +12,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 pub(crate) use follow::{QueueNotes, summary, wait_with_progress};
 
-use super::file_import::FaultGroups;
+use super::fault_groups::FaultGroups;
 use super::session::block_on;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;

@@ -13,7 +13,6 @@ use caseload_client::{Client, RecordList, Task};
 use caseload_model::task::Action;
 use clap::Args;
 use failures::Failures;
-pub(crate) use failures::FaultGroups;
 use place::Place;
 use record::read_record;
 use serde::Deserialize;

@@ -11,7 +11,7 @@ use crate::printer::{Printer, aligned, counted, grouped};
 
 /// Groups that a message has.
 const GROUPS_PRINTED_MAX: usize = 10;
-/// Code points of an example in a message.
+/// Code points of an example that a person reads.
 const EXAMPLE_CHARS_MAX: usize = 100;
 const HEADER: [&str; 5] = ["FAULTS", "CODE", "FIELD", "LINE", "EXAMPLE"];
 
@@ -50,9 +50,11 @@ impl FaultGroups {
         }
     }
 
-    /// Prints the groups as data, the largest first.
+    /// Prints the groups as data, the largest first. A terminal gets the beginning of each example.
     pub(crate) fn print(&self, printer: &mut Printer) -> Result<(), Failure> {
-        let rows: Vec<_> = self.largest().into_iter().map(Group::row).collect();
+        let rows = self.largest().into_iter().map(Group::row);
+        let rows: Vec<_> =
+            if printer.is_for_terminal() { rows.map(shortened).collect() } else { rows.collect() };
         printer.table(&HEADER, &rows)
     }
 
@@ -61,13 +63,7 @@ impl FaultGroups {
         let mut largest = self.largest();
         largest.truncate(GROUPS_PRINTED_MAX);
         let shown: u64 = largest.iter().map(|group| group.count).sum();
-        let mut rows: Vec<_> = largest.into_iter().map(Group::row).collect();
-        for example in rows.iter_mut().filter_map(|row| row.last_mut()) {
-            if let Some((end, _)) = example.char_indices().nth(EXAMPLE_CHARS_MAX) {
-                example.truncate(end);
-                example.push('…');
-            }
-        }
+        let rows: Vec<_> = largest.into_iter().map(Group::row).map(shortened).collect();
         let mut table = aligned(&HEADER, &rows);
         if self.faults > shown {
             let others = counted(self.faults - shown, "fault", "faults");
@@ -93,6 +89,17 @@ impl Group {
         let (count, line) = (grouped(self.count), self.line.to_string());
         vec![count, self.code.clone(), pointer.to_owned(), line, self.example.clone()]
     }
+}
+
+/// A row with the beginning of its example, if that is long.
+fn shortened(mut row: Vec<String>) -> Vec<String> {
+    if let Some(example) = row.last_mut()
+        && let Some((end, _)) = example.char_indices().nth(EXAMPLE_CHARS_MAX)
+    {
+        example.truncate(end);
+        example.push('…');
+    }
+    row
 }
 
 #[cfg(test)]

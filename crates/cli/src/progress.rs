@@ -1,10 +1,11 @@
 //! Progress of a long operation: a bar if standard error is a terminal, otherwise a line every few
 //! seconds. Messages go above the bar. Invariant: there is one bar at a time.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::printer::{grouped, note, set_bar};
 
@@ -120,16 +121,23 @@ impl Drop for Progress {
 fn style(bounded: bool, unit: Unit) -> ProgressStyle {
     let template = match (bounded, unit) {
         (true, Unit::Count) => {
-            "{msg}  [{bar:30}] {percent} %  {human_pos}/{human_len}  {per_sec}  {eta} left"
+            "{msg}  [{bar:30}] {percent} %  {human_pos}/{human_len}  {rate}  {eta} left"
         }
         (true, Unit::Bytes) => {
             "{msg}  [{bar:30}] {percent} %  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left"
         }
-        (false, Unit::Count) => "{msg}  {spinner} {human_pos}  {per_sec}  {elapsed}",
+        (false, Unit::Count) => "{msg}  {spinner} {human_pos}  {rate}  {elapsed}",
         (false, Unit::Bytes) => "{msg}  {spinner} {bytes}  {bytes_per_sec}  {elapsed}",
     };
-    ProgressStyle::with_template(template)
-        .map_or_else(|_| ProgressStyle::default_bar(), |style| style.progress_chars("=> "))
+    ProgressStyle::with_template(template).map_or_else(
+        |_| ProgressStyle::default_bar(),
+        |style| style.progress_chars("=> ").with_key("rate", rate),
+    )
+}
+
+/// The number a second, without the decimals that the library shows.
+fn rate(state: &ProgressState, text: &mut dyn fmt::Write) {
+    let _ = write!(text, "{}/s", grouped(state.per_sec().round() as u64));
 }
 
 #[cfg(test)]

@@ -179,8 +179,7 @@ impl<'a> BulkActions<'a> {
         task_id: &str,
         idempotency_key: Option<&str>,
     ) -> Result<Task, ClientError> {
-        let request = self.client.request(Method::POST, &self.task_url(task_id, "/retry")?);
-        self.task(&self.client.write(with_key(request, idempotency_key)?).await?)
+        self.again(task_id, "/retry", idempotency_key).await
     }
 
     /// Makes the real task of a completed dry run, with the same entries.
@@ -189,7 +188,17 @@ impl<'a> BulkActions<'a> {
         task_id: &str,
         idempotency_key: Option<&str>,
     ) -> Result<Task, ClientError> {
-        let request = self.client.request(Method::POST, &self.task_url(task_id, "/run")?);
+        self.again(task_id, "/run", idempotency_key).await
+    }
+
+    /// Makes a new task of the entries of a completed one.
+    async fn again(
+        &self,
+        task_id: &str,
+        call: &str,
+        idempotency_key: Option<&str>,
+    ) -> Result<Task, ClientError> {
+        let request = self.client.request(Method::POST, &self.task_url(task_id, call)?);
         self.task(&self.client.write(with_key(request, idempotency_key)?).await?)
     }
 

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::nodes;
 use crate::server::{self, aside, connect};
 use crate::template;
 
@@ -26,6 +27,12 @@ pub struct Database {
 impl Database {
     /// A database with the empty tables of a store.
     pub fn from_template() -> Self {
+        if nodes::is_distributed() {
+            let mut database = Self::create("");
+            aside(|runtime| runtime.block_on(nodes::distribute_store(&database.name)));
+            database.url = nodes::url_of(&database.name);
+            return database;
+        }
         let template = template::name();
         Self::create(&format!("TEMPLATE {template}"))
     }
@@ -33,6 +40,14 @@ impl Database {
     /// A database without tables.
     pub fn empty() -> Self {
         Self::create("")
+    }
+
+    /// A database without tables on all nodes of the cluster.
+    pub fn on_nodes() -> Self {
+        let mut database = Self::create("");
+        aside(|runtime| runtime.block_on(nodes::join_nodes(&database.name)));
+        database.url = nodes::url_of(&database.name);
+        database
     }
 
     fn create(how: &str) -> Self {
@@ -102,7 +117,7 @@ fn dropped(maintenance: &str, name: &str) -> Result<(), String> {
                     format!("{error:?} ({waits})")
                 })?;
             }
-            Ok(())
+            nodes::drop_on_workers(name, &format!("SET statement_timeout = {millis}")).await
         })
     })
 }

@@ -1,11 +1,12 @@
 //! Stores for tests, on every backend. A test is an `async fn`, named in [`on_each_store!`], which
 //! makes one test of it for each backend. The test opens its store with [`Backend::current`]. On
 //! PostgreSQL each store is a database of its own, copied from a template and dropped after the
-//! test. Invariant: if no PostgreSQL is configured (`TEST_DATABASE_URL`, see
-//! `scripts/with-postgres`), such a test fails.
+//! test; on a cluster it is a distributed one. Invariant: if no PostgreSQL is configured
+//! (`TEST_DATABASE_URL`, see `scripts/with-postgres`), such a test fails.
 
 mod cluster;
 mod database;
+pub mod nodes;
 mod server;
 mod template;
 

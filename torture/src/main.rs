@@ -26,6 +26,9 @@ usage:
                                     ends the session of a running chunk; 50 rounds unless ROUNDS
                                     says otherwise. Uses the database server of TEST_DATABASE_URL,
                                     or starts one with scripts/with-postgres
+  torture nodes [ROUNDS] [SEED]     the same on a cluster of a coordinator and two workers of the
+                                    extension Citus, which must be installed; also crashes workers,
+                                    cuts them off, moves shards and isolates a domain; 30 rounds
   torture hostile [brief|long] [sqlite|postgres] [GROUP|CASE]...
                                     attacks a server as one hostile tenant, or as a stranger, and
                                     holds each attack to its reach; prints the server's peak of
@@ -48,7 +51,10 @@ async fn main() -> Result<()> {
     let number = |n: usize| args.get(n).map(|text| text.parse::<u64>()).transpose();
     match args.first().map(String::as_str) {
         Some("crash") => crash::run(number(1)?.unwrap_or(200) as usize, number(2)?).await,
-        Some("replicas") => replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?).await,
+        Some("replicas") => {
+            replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?, false).await
+        }
+        Some("nodes") => replicas::run(number(1)?.unwrap_or(30) as usize, number(2)?, true).await,
         Some("histories") => {
             let backend = match args.get(1).map(String::as_str) {
                 Some("sqlite") => Backend::Sqlite,

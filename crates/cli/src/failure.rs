@@ -117,11 +117,12 @@ impl From<StoreError> for Failure {
                 | StoreError::BackupTarget { .. }
                 | StoreError::CopyRefused(_)
                 | StoreError::NoStore { .. }
+                | StoreError::NotDistributed { .. }
                 | StoreError::Refused(_)
         );
         let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
         failure.hint = match error {
-            StoreError::NotOpened { hint, .. } => hint,
+            StoreError::NotOpened { hint, .. } | StoreError::NotDistributed { hint, .. } => hint,
             StoreError::NoStore { .. } => Some(NAME_A_STORE.to_owned()),
             _ => None,
         };

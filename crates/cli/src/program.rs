@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::args::LogArgs;
 use crate::commands::{
-    admin, backup, bulk, check, console, copy, demo, domain, issues, key, openapi, profiles, serve,
+    admin, backup, bulk, check, console, copy, demo, distribute, domain, issues, key, openapi,
+    profiles, serve,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Backup(backup::BackupArgs),
     /// Verify that the stored data is consistent
     Check(check::CheckArgs),
+    /// Distribute a PostgreSQL store over the nodes of a Citus cluster
+    Distribute(distribute::DistributeArgs),
     /// Copy the whole store to another location or another kind of store, and check the copy
     Copy(copy::CopyArgs),
     /// Print the description of the API, openapi.json
@@ -79,6 +82,7 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::Console(args) => console::run(&args, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
+        Command::Distribute(args) => distribute::run(&args, printer),
         Command::Copy(args) => copy::run(&args, printer),
         Command::Openapi => openapi::run(printer),
         Command::Bulk(command) => bulk::run(command, printer),

@@ -2,6 +2,7 @@
 //! and notifies runners or counts tasks if the commit concerns them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::write::{Attachment, Desk, References};
@@ -25,9 +26,13 @@ use caseload_store::{
 };
 use tokio::sync::watch;
 
+use crate::engine::Nodes;
 use crate::store::{PostgresStore, wake};
 use crate::tx::DomainTx;
 use crate::{check, domains, issues, tasks};
+
+/// How long a task that is visible in the queue may take to become visible itself.
+const UNSEEN_WAIT: Duration = Duration::from_millis(20);
 
 impl Admin for PostgresStore {
     fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
@@ -224,12 +229,24 @@ impl Work for PostgresStore {
         Box::pin(async move {
             let (server, now) = (command.server.clone(), command.now);
             self.engine.follow_lease(command.lease());
-            let claim =
-                self.write(command, |client, command| Box::pin(rules::claim(client, command)));
-            let Claims { claimed, locked } = claim.await?;
+            let claims = match self.engine.nodes() {
+                Nodes::One => {
+                    self.write(command, |client, command| Box::pin(rules::claim(client, command)))
+                        .await
+                }
+                Nodes::Many => tasks::claim_apart(&self.engine, &self.avoided, command).await,
+            };
+            let Claims { claimed, locked, unseen } = claims?;
             self.leases.add(&server, &claimed);
             if tasks::end_holders(&self.engine, locked, now).await {
                 wake(&self.wake_ups);
+            }
+            if unseen > 0 {
+                let wake_ups = self.wake_ups.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(UNSEEN_WAIT).await;
+                    wake(&wake_ups);
+                });
             }
             Ok(claimed)
         })

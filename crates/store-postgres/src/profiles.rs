@@ -32,12 +32,15 @@ impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
-        self.with_identities(
-            "INSERT INTO identities (domain_id, key, core_profile_id)
-             SELECT $1, n.key, n.id FROM unnest($2::bytea[], $3::bigint[]) AS n (key, id)
-             ON CONFLICT (domain_id, key) DO NOTHING",
-            identities,
-        )
+        let (keys, ids) = columns(identities);
+        // A cluster would report all rows as inserted, also those that were there.
+        let insert = "WITH inserted AS (
+                 INSERT INTO identities (domain_id, key, core_profile_id)
+                 SELECT $1, n.key, n.id FROM unnest($2::bytea[], $3::bigint[]) AS n (key, id)
+                 ON CONFLICT (domain_id, key) DO NOTHING RETURNING 1)
+             SELECT count(*) FROM inserted";
+        let inserted = self.find(insert, values![self.domain, keys, ids], |row| row.get(0))?;
+        Ok(inserted.unwrap_or_default())
     }
 
     fn delete_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
@@ -153,9 +156,14 @@ impl DomainTx<'_> {
         if identities.is_empty() {
             return Ok(0);
         }
-        let (keys, ids): (Vec<&[u8]>, Vec<i64>) = identities.iter().copied().unzip();
+        let (keys, ids) = columns(identities);
         self.change(sql, values![self.domain, keys, ids])
     }
+}
+
+/// The keys, and the ids of their owners.
+fn columns<'r>(identities: &[IdentityRow<'r>]) -> (Vec<&'r [u8]>, Vec<i64>) {
+    identities.iter().copied().unzip()
 }
 
 fn profile_id(row: &Row, column: usize) -> CoreProfileId {

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::address::PostgresAddress;
 use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
 use crate::probe::Probe;
-use crate::tasks::Leases;
+use crate::tasks::{Avoided, Leases};
 use crate::tx::DomainTx;
 use crate::{copy, issues, notify};
 
@@ -29,6 +29,7 @@ pub struct PostgresStore {
     pub(crate) compactor: issues::Compactor,
     pub(crate) wake_ups: Arc<watch::Sender<u64>>,
     pub(crate) leases: Leases,
+    pub(crate) avoided: Avoided,
     /// Tasks that this server completed since the store was opened.
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Receives notifications of other servers; admin commands have none.
@@ -66,6 +67,7 @@ impl PostgresStore {
             probe: Probe::default(),
             wake_ups,
             leases: Leases::default(),
+            avoided: Avoided::default(),
             completed: Mutex::default(),
             listener: Mutex::new(listener),
         })

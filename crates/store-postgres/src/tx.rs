@@ -7,9 +7,10 @@ use std::error::Error;
 use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
-use caseload_store::admin::add_bytes;
+use caseload_store::admin::{QUOTA_BYTES, add_bytes_statement, require_room};
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Query, Sql, Value};
+use tokio::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
@@ -84,7 +85,23 @@ impl CommandStore for DomainTx<'_> {
 impl<'c> DomainTx<'c> {
     /// Writes the bytes that were stored; the last statement of a transaction.
     pub(crate) fn end_bytes(&self) -> Result<(), StoreError> {
-        add_bytes(self, self.db.more_bytes.take())
+        let more = self.db.more_bytes.take();
+        if more == 0 {
+            return Ok(());
+        }
+        let (client, domain) = (self.client(), self.domain.0);
+        let adding: [&(dyn ToSql + Sync); 2] = [&domain, &more];
+        let (stored, quota) = self.wait(async {
+            let add = client.prepare(&native(&add_bytes_statement())).await?;
+            let quota = client.prepare(&native(QUOTA_BYTES)).await?;
+            // Sent together: a write waits once for both.
+            Ok(join!(
+                client.prepared_row_opt(&add, &adding),
+                client.prepared_row_opt(&quota, &adding[..1]),
+            ))
+        })?;
+        let stored = stored?.map(|row| row.get(0));
+        require_room(more, stored, quota?.and_then(|row| row.get(0)))
     }
 
     pub(crate) const fn client(&self) -> &'c Client {

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 24] = [
+const MIGRATIONS: [(&str, &str); 25] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -104,6 +104,10 @@ const MIGRATIONS: [(&str, &str); 24] = [
     (
         "store-postgres/migrations/V12__text_index.sql",
         "5b28df14f797a739a7b06976c361abbb1f899189bf53c40affe60cac6db83123",
+    ),
+    (
+        "store-postgres/migrations/V13__unfinished_tasks.sql",
+        "2d39dc3808cd2fa070d33430e8e280467991cfb8a5802a52ef55f8a62e952bfd",
     ),
 ];
 

@@ -3,17 +3,16 @@
 //! without asking a server.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 use url::Url;
 
-/// The name of the database that the servers share.
-const NAME: &str = "attacked";
+use super::nodes::{self, Worker};
+use super::postgres::{NAME, connect, pg_ctl};
+
 /// Prefix of the application name of a server's sessions; the number of the server follows.
 const SERVER: &str = "server-";
 /// Selects a session in the middle of a chunk: it holds the lock of the task's lease during the
@@ -27,8 +26,10 @@ const START_MAX: Duration = Duration::from_mins(2);
 pub(super) struct Database {
     /// The address of the shared database.
     url: Url,
-    bin: PathBuf,
+    pub(super) bin: PathBuf,
     folder: PathBuf,
+    /// The workers, if it is a cluster.
+    pub(super) workers: Vec<Worker>,
 }
 
 /// The epoch of each task's lease, and the next entry.
@@ -49,7 +50,8 @@ impl Database {
         client.batch_execute(&format!("CREATE DATABASE {NAME}")).await?;
         let mut url = Url::parse(admin)?;
         url.set_path(NAME);
-        Ok(Self { url, bin, folder: folder.into() })
+        let workers = nodes::join(&url, &client).await?;
+        Ok(Self { url, bin, folder: folder.into(), workers })
     }
 
     pub(super) fn url(&self) -> &str {
@@ -73,32 +75,13 @@ impl Database {
 
     /// Stops the cluster in a mode of `pg_ctl` and starts it again.
     pub(super) async fn restart(&self, mode: &str) -> Result<()> {
-        let mut command = self.program("pg_ctl")?;
-        let data = format!("--pgdata={}", self.folder.display());
-        let log = format!("--log={}", self.folder.with_file_name("server.log").display());
-        command.args(["restart", "--wait", "--silent", "--mode", mode, &data, &log]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = tokio::task::spawn_blocking(move || command.status()).await??;
-        ensure!(status.success(), "pg_ctl restart --mode {mode} failed");
+        pg_ctl(&self.bin, &self.folder, &["restart", "--mode", mode]).await?;
         let begun = Instant::now();
         while self.client().await.is_err() {
             ensure!(begun.elapsed() < START_MAX, "the database does not accept connections again");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
-    }
-
-    /// A program of PostgreSQL, run as the owner of the cluster.
-    fn program(&self, name: &str) -> Result<Command> {
-        let program = self.bin.join(name);
-        let owner = std::fs::metadata(&self.folder)?.uid();
-        if owner == std::fs::metadata("/proc/self")?.uid() {
-            return Ok(Command::new(program));
-        }
-        let mut command = Command::new("setpriv");
-        let owner = owner.to_string();
-        command.args(["--reuid", &owner, "--clear-groups", "--"]).arg(program);
-        Ok(command)
     }
 
     /// Ends a session in the middle of a chunk; returns `false` if there was none in time.
@@ -156,10 +139,4 @@ impl Database {
     pub(super) async fn client(&self) -> Result<Client> {
         connect(self.url()).await
     }
-}
-
-async fn connect(url: &str) -> Result<Client> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
 }

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::database::Database;
 use super::fleet::{Fleet, LEASE_SECONDS};
-use super::takeover;
+use super::{nodes, takeover};
 use caseload_testdata::SplitMix;
 
 /// Time for which the tasks of a killed server are watched.
@@ -29,6 +29,10 @@ pub(super) enum Fault {
     Block,
     Freeze,
     EndSession,
+    WorkerCrash,
+    WorkerCutOff,
+    Move,
+    Isolate,
 }
 
 /// The faults of the first rounds, in order; later ones are random.
@@ -41,6 +45,10 @@ pub(super) const FAULTS: [Fault; 7] = [
     Fault::Freeze,
     Fault::RestartFast,
 ];
+
+/// Those of a cluster, which come first there.
+pub(super) const FAULTS_OF_NODES: [Fault; 4] =
+    [Fault::WorkerCrash, Fault::Move, Fault::WorkerCutOff, Fault::Isolate];
 
 /// The outcome of a fault.
 #[derive(Default)]
@@ -60,12 +68,16 @@ impl Fault {
             Self::Block => "network of a server blocked",
             Self::Freeze => "server frozen",
             Self::EndSession => "session of a chunk ended",
+            Self::WorkerCrash => "worker crashed",
+            Self::WorkerCutOff => "worker cut off",
+            Self::Move => "shard moved",
+            Self::Isolate => "domain isolated",
         }
     }
 
     /// Whether the fault affects one server only.
     pub(super) const fn is_of_one_server(self) -> bool {
-        !matches!(self, Self::RestartFast | Self::RestartImmediate | Self::EndSession)
+        matches!(self, Self::Kill | Self::Cut | Self::Block | Self::Freeze)
     }
 
     /// Makes the fault: to the server `victim`, or to the database of all.
@@ -103,6 +115,25 @@ impl Fault {
                 sleep(away).await;
                 self.away(victim, fleet, false)?;
                 outcome.takeovers = watched.await??;
+            }
+            Self::WorkerCrash => {
+                let worker = &database.workers[random.below(database.workers.len())];
+                let away = Duration::from_millis(1000 + random.below(6000) as u64);
+                worker.crash(&database.bin, away).await?;
+            }
+            Self::WorkerCutOff => {
+                let worker = &database.workers[random.below(database.workers.len())];
+                let away = Duration::from_millis(1000 + random.below(9000) as u64);
+                worker.cut_off(away).await;
+            }
+            Self::Move => {
+                let client = database.client().await?;
+                for _ in 0..2 {
+                    nodes::move_domain(&client, random.below(2), random.below(2)).await?;
+                }
+            }
+            Self::Isolate => {
+                nodes::isolate(&database.client().await?, random.below(2)).await?;
             }
             Self::EndSession => {
                 for _ in 0..=random.below(3) {

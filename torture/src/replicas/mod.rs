@@ -10,6 +10,8 @@ mod fault;
 mod fleet;
 mod follow;
 mod gate;
+mod nodes;
+mod postgres;
 mod report;
 mod singles;
 mod takeover;
@@ -27,7 +29,7 @@ use tokio::task::JoinSet;
 use crate::laws::{DOMAINS, Ledger, SubmitResult, verify};
 use caseload_testdata::SplitMix;
 use database::Database;
-use fault::FAULTS;
+use fault::{FAULTS, FAULTS_OF_NODES};
 use fleet::{Answer, Call, Fleet};
 use follow::{Follower, FollowerState};
 use gate::Gate;
@@ -67,15 +69,19 @@ struct Attack {
 
 /// Runs so many rounds, on a temporary cluster if none is given.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
-pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
+pub(crate) async fn run(rounds: usize, seed: Option<u64>, nodes: bool) -> Result<()> {
     let seed = seed.unwrap_or_else(SplitMix::fresh_seed);
     let given = (std::env::var("TEST_DATABASE_URL"), std::env::var_os("TEST_POSTGRES_BIN"));
-    let (Ok(admin), Some(bin)) = given else { return with_postgres(rounds, seed) };
+    let (Ok(admin), Some(bin)) = given else { return with_postgres(rounds, seed, nodes) };
     let mut random = SplitMix::new(seed);
     let servers = random.pick(&SERVERS);
     println!("{rounds} rounds, {servers} servers, seed {seed}");
     let database = Arc::new(Database::new(&admin, bin.into()).await?);
     let fleet = Arc::new(Fleet::start(&database, servers).await?);
+    if nodes {
+        ensure!(!database.workers.is_empty(), "TEST_WORKERS names no workers");
+        nodes::set_apart(&database.client().await?).await?;
+    }
     let mut attack = Attack {
         database,
         fleet,
@@ -104,13 +110,14 @@ pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
 }
 
 /// Runs this program again with a temporary, durable cluster.
-fn with_postgres(rounds: usize, seed: u64) -> Result<()> {
+fn with_postgres(rounds: usize, seed: u64, nodes: bool) -> Result<()> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/with-postgres");
     let status = std::process::Command::new(script)
         .env_remove("TEST_DATABASE_URL")
         .arg("--durable")
+        .args(nodes.then_some("--distributed"))
         .arg(std::env::current_exe()?)
-        .args(["replicas", &rounds.to_string(), &seed.to_string()])
+        .args([if nodes { "nodes" } else { "replicas" }, &rounds.to_string(), &seed.to_string()])
         .status()?;
     ensure!(status.success(), "the attack ended with {status}");
     Ok(())
@@ -165,8 +172,12 @@ impl Attack {
 
     #[expect(clippy::print_stdout, reason = "a line of progress")]
     async fn round(&mut self, round: usize) -> Result<()> {
-        let fault = FAULTS.get(round - 1).copied();
-        let fault = fault.unwrap_or_else(|| self.random.pick(&FAULTS));
+        let mut faults = FAULTS.to_vec();
+        if !self.database.workers.is_empty() {
+            faults.splice(0..0, FAULTS_OF_NODES);
+        }
+        let fault = faults.get(round - 1).copied();
+        let fault = fault.unwrap_or_else(|| self.random.pick(&faults));
         let mut victim = self.random.below(self.fleet.len());
         let mut sending = JoinSet::new();
         self.send(&mut sending, None)?;

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod console;
 pub(crate) mod copy;
 pub(crate) mod demo;
+pub(crate) mod distribute;
 pub(crate) mod domain;
 pub(crate) mod fault_groups;
 pub(crate) mod file_import;

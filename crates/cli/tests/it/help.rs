@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 44] = [
+const COMMANDS: [&str; 45] = [
     "",
     "demo",
     "serve",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 44] = [
     "backup",
     "check",
     "copy",
+    "distribute",
     "openapi",
     "bulk",
     "bulk submit",

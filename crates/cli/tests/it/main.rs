@@ -13,6 +13,7 @@ mod bulk;
 mod copy;
 mod database;
 mod demo;
+mod distribute;
 mod encryption;
 mod exit_status;
 mod failover;

@@ -17,17 +17,15 @@ pub(super) async fn domains(client: &Client, findings: &mut Findings) -> Result<
         );
         rules::without_domain(findings, &table, client.row(&strays, &[]).await?.get(0));
     }
-    let domains = client
-        .rows(
-            "SELECT d.name, c.domain_id IS NOT NULL, a.id IS NOT NULL, d.desk_name <> ''::bytea
-             FROM domains d
-             LEFT JOIN domain_clocks c ON c.domain_id = d.id
-             LEFT JOIN apps a ON a.domain_id = d.id AND a.id = d.default_app_id",
-            &[],
-        )
-        .await?;
+    let select = "SELECT id, name, default_app_id, desk_name <> ''::bytea FROM domains ORDER BY id";
+    let domains = client.rows(select, &[]).await?;
     for row in &domains {
-        rules::domain(findings, row.get(0), [row.get(1), row.get(2), row.get(3)]);
+        let (domain, default_app): (i64, &[u8]) = (row.get(0), row.get(2));
+        let clock = "SELECT 1 FROM domain_clocks WHERE domain_id = $1";
+        let clock = client.row_opt(clock, &[&domain]).await?;
+        let app = "SELECT 1 FROM apps WHERE domain_id = $1 AND id = $2";
+        let app = client.row_opt(app, &[&domain, &default_app]).await?;
+        rules::domain(findings, row.get(1), [clock.is_some(), app.is_some(), row.get(3)]);
     }
     findings.verified("domains", domains.len() as u64);
     Ok(())

@@ -1,9 +1,11 @@
 //! Reads tasks, their records and the queue for the check. Looks for payloads and records without a
 //! task, and for unfinished tasks outside the queue.
 
+use std::collections::HashMap;
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
+use tokio_postgres::Row;
 
 use crate::domains::ids_and_names;
 use crate::engine::Client;
@@ -58,27 +60,36 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
 pub(super) async fn queue(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut found = 0;
     for (domain, name) in ids_and_names(client).await? {
-        let places = client
-            .rows(
-                "SELECT coalesce(t.id, q.task_id), t.id IS NULL, q.task_id IS NULL,
-                 t.seq = q.seq AND t.writes = q.writes
-                   AND (q.lease_server IS NULL OR t.status = 3)
-                 FROM (SELECT * FROM tasks WHERE domain_id = $1 AND status < 4) t
-                 FULL JOIN (SELECT * FROM task_queue WHERE domain_id = $1) q
-                 ON q.task_id = t.id",
-                &[&domain],
-            )
-            .await?;
-        for row in &places {
-            let rule = match (row.get(1), row.get(2), row.get::<_, Option<bool>>(3)) {
-                (true, _, _) => "it is in the queue but completed",
-                (_, true, _) => "it is unfinished but not in the queue",
-                (_, _, Some(true)) => continue,
-                _ => "its row in the queue disagrees with it",
-            };
-            findings.fault(format!("domain {name}, task {}: {rule}", text(row, 0)?));
+        let tasks = "SELECT id, seq, writes, status = 3 FROM tasks
+                     WHERE domain_id = $1 AND status < 4 ORDER BY seq";
+        let tasks = client.rows(tasks, &[&domain]).await?;
+        let places = "SELECT task_id, seq, writes, lease_server IS NOT NULL FROM task_queue
+                      WHERE domain_id = $1 ORDER BY seq";
+        let places = client.rows(places, &[&domain]).await?;
+        let of_task = |row: &Row| (row.get::<_, i64>(1), row.get::<_, bool>(2));
+        let mut queued: HashMap<&[u8], &Row> =
+            places.iter().map(|place| (place.get(0), place)).collect();
+        let mut report = |id: &[u8], rule: &str| {
+            let id = String::from_utf8_lossy(id);
+            findings.fault(format!("domain {name}, task {id}: {rule}"));
+        };
+        found += tasks.len();
+        for task in &tasks {
+            let id: &[u8] = task.get(0);
+            match queued.remove(id) {
+                None => report(id, "it is unfinished but not in the queue"),
+                Some(place) => {
+                    let is_leased: bool = place.get(3);
+                    if of_task(task) != of_task(place) || is_leased && !task.get::<_, bool>(3) {
+                        report(id, "its row in the queue disagrees with it");
+                    }
+                }
+            }
         }
-        found += places.len();
+        found += queued.len();
+        for id in queued.into_keys() {
+            report(id, "it is in the queue but completed");
+        }
     }
     findings.verified("rows of the queue", found as u64);
     Ok(())

@@ -13,7 +13,6 @@ mod wire;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use parking_lot::Mutex;
@@ -27,6 +26,7 @@ use super::engine::Engine;
 use super::issues::{compact_remaining, join_parts};
 use super::{PostgresAddress, check};
 use crate::engine::store_error;
+use crate::sessions::refuse_servers;
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
@@ -39,10 +39,6 @@ use wire::{ReceivedValue, SentValue};
 
 /// Rows of the first batch of a table, while their size is unknown.
 const FIRST_ROWS: usize = 64;
-/// How long to wait for sessions that are about to end.
-const ENDING: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
-
 /// Statements of a copy have no time limit, apart from waiting for a lock.
 const NO_TIME_LIMIT: &str = "SET LOCAL statement_timeout = 0; \
     SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'";
@@ -80,7 +76,7 @@ pub async fn open_copy_end(
     let may_create = side == Side::Target;
     let (client, driver) = Engine::connect_alone(address, may_create).await?;
     let end = PostgresEnd { address: address.clone(), client, driver, row_bytes: Mutex::default() };
-    end.refuse_servers().await?;
+    refuse_servers(&end.client, address, refused).await?;
     if side == Side::Source {
         end.compact().await?;
         end.begin_source().await?;
@@ -98,29 +94,6 @@ struct PostgresEnd {
 }
 
 impl PostgresEnd {
-    /// Servers and commands are recognized by the application name of their sessions, and servers
-    /// also by the session that listens.
-    async fn refuse_servers(&self) -> Result<(), StoreError> {
-        let seen = "SELECT count(*) FROM pg_stat_activity
-             WHERE datname = current_database() AND pid <> pg_backend_pid()
-             AND (application_name = 'caseload' OR query ILIKE 'LISTEN caseload%')";
-        let mut waited = Duration::ZERO;
-        loop {
-            let sessions: i64 = self.client.query_one(seen, &[]).await.map_err(store_error)?.get(0);
-            if sessions == 0 {
-                return Ok(());
-            }
-            if waited >= ENDING {
-                return Err(refused(format!(
-                    "servers or commands use {} ({sessions} sessions); stop them first",
-                    self.address
-                )));
-            }
-            tokio::time::sleep(LOOK_AGAIN).await;
-            waited += LOOK_AGAIN;
-        }
-    }
-
     /// Opens the transaction in which a source is read.
     async fn begin_source(&self) -> Result<(), StoreError> {
         let names: Vec<&str> =
@@ -156,11 +129,15 @@ impl PostgresEnd {
     /// Fails if there are deltas, because a copy takes only the base rows of counters and term
     /// sets.
     async fn refuse_deltas(&self) -> Result<(), StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM domains d, issue_count_deltas c
-             WHERE c.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_set_deltas s
-             WHERE s.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_values v
-             WHERE v.domain_id = d.id GROUP BY d.id, v.kind, v.block, v.value HAVING count(*) > 1)";
-        if self.client.query_one(sql, &[]).await.map_err(store_error)?.get(0) {
+        let domains = "SELECT id FROM domains";
+        let domains = self.client.query(domains, &[]).await.map_err(store_error)?;
+        let domains: Vec<i64> = domains.iter().map(|row| row.get(0)).collect();
+        let left = "SELECT EXISTS (SELECT 1 FROM issue_count_deltas WHERE domain_id = ANY ($1)
+             UNION ALL SELECT 1 FROM issue_set_deltas WHERE domain_id = ANY ($1)
+             UNION ALL SELECT 1 FROM issue_values WHERE domain_id = ANY ($1)
+             GROUP BY domain_id, kind, block, value HAVING count(*) > 1)";
+        let left = self.client.query_one(left, &[&domains]).await.map_err(store_error)?;
+        if left.get(0) {
             return Err(refused(format!(
                 "another session has just written issues to {}; stop it and try again",
                 self.address

@@ -20,14 +20,12 @@ const READ_AS: &[(&str, &str, &str, bool)] = &[
         true,
     ),
     // Only unfinished tasks have a row in the queue.
-    (
-        "tasks",
-        "not_before",
-        "coalesce((SELECT q.not_before FROM task_queue q
-          WHERE q.domain_id = t.domain_id AND q.task_id = t.id), 0)",
-        false,
-    ),
+    ("tasks", "not_before", "coalesce(q.not_before, 0)", false),
 ];
+
+/// Tables that are read together with another one.
+const JOINED: &[(&str, &str)] =
+    &[("tasks", " LEFT JOIN task_queue q ON q.domain_id = t.domain_id AND q.task_id = t.id")];
 
 /// The statements of one table.
 #[derive(Debug)]
@@ -66,9 +64,12 @@ impl TableStatements {
         });
         let columns = listed.chain([keys.clone()]).collect::<Vec<_>>().join(", ");
         let places = (1..=key.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
-        let first = format!("SELECT {columns} FROM {name} t ORDER BY {keys} LIMIT $1");
+        let joined = JOINED.iter().find(|(table, _)| *table == name);
+        let joined = joined.map(|(_, join)| *join).unwrap_or_default();
+        let first = format!("SELECT {columns} FROM {name} t{joined} ORDER BY {keys} LIMIT $1");
         let further = format!(
-            "SELECT {columns} FROM {name} t WHERE ({keys}) > ({places}) ORDER BY {keys} LIMIT ${}",
+            "SELECT {columns} FROM {name} t{joined} WHERE ({keys}) > ({places})
+             ORDER BY {keys} LIMIT ${}",
             key.len() + 1
         );
         let is_written =

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainId;
 use tokio::runtime::Handle;
 
-use super::{BlockingClient, Client, Engine, Session, TRIES_MAX, not_written, too_many_conflicts};
+use super::{BlockingClient, Engine, Session, TRIES_MAX, not_written, too_many_conflicts};
 use caseload_store::StoreError;
 use caseload_store::throttle::Throttle;
 
@@ -39,7 +39,7 @@ impl Engine {
         });
         let (slot, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
-        let session = Session::read(Client::new(connection), Some(left));
+        let session = Session::read(self.client(connection), Some(left));
         let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {

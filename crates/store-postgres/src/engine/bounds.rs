@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use super::Nodes;
+
 /// The time limits of a write, and of the reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
@@ -50,11 +52,12 @@ impl Bounds {
     }
 
     /// The statements that begin a write transaction.
-    pub(super) fn begin_write(&self) -> String {
+    pub(super) fn begin_write(&self, nodes: Nodes) -> String {
         format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}\
              SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}",
+            nodes.settings_of_write(),
             self.lock.as_millis(),
             self.write.as_millis(),
             self.idle.as_millis()

@@ -12,6 +12,7 @@ use tokio_postgres::types::{BorrowToSql, ToSql};
 use tokio_postgres::{Row, RowStream, Statement};
 
 use super::error::store_error;
+use super::nodes::Nodes;
 use caseload_store::StoreError;
 
 /// The parameters of a statement.
@@ -20,7 +21,10 @@ pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 /// A connection with an open transaction. Several tasks may use it, and the last one that drops it
 /// closes the connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Client(Arc<Connection>);
+pub(crate) struct Client {
+    connection: Arc<Connection>,
+    nodes: Nodes,
+}
 
 /// A connection of the pool. Dropping it closes the connection.
 #[derive(Debug)]
@@ -39,28 +43,34 @@ impl Drop for Connection {
 }
 
 impl Client {
-    pub(super) fn new(connection: Object) -> Self {
+    pub(super) fn new(connection: Object, nodes: Nodes) -> Self {
         let broken = AtomicBool::new(false);
-        Self(Arc::new(Connection { object: Some(connection), broken }))
+        let connection = Arc::new(Connection { object: Some(connection), broken });
+        Self { connection, nodes }
+    }
+
+    /// Which nodes store the data.
+    pub(crate) const fn nodes(&self) -> Nodes {
+        self.nodes
     }
 
     pub(super) fn connection(&self) -> &Object {
-        self.0.object.as_ref().expect("a connection exists until it returns to the pool")
+        self.connection.object.as_ref().expect("a connection exists until it returns to the pool")
     }
 
     /// Marks the connection as unusable, because a task was dropped while it used the connection.
     pub(super) fn mark_broken(&self) {
-        self.0.broken.store(true, Ordering::Release);
+        self.connection.broken.store(true, Ordering::Release);
     }
 
     /// Whether the connection must be closed.
     pub(super) fn is_broken(&self) -> bool {
-        self.0.broken.load(Ordering::Acquire)
+        self.connection.broken.load(Ordering::Acquire)
     }
 
     /// Returns the connection to the pool, unless another task uses it.
     pub(super) fn into_pool(self) {
-        if let Some(mut connection) = Arc::into_inner(self.0) {
+        if let Some(mut connection) = Arc::into_inner(self.connection) {
             drop(connection.object.take());
         }
     }

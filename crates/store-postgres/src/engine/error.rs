@@ -1,7 +1,7 @@
 //! Translates faults of the database to those of the contract. Temporary faults (no connection, a
 //! server that restarts, fails over or is a standby) become `Unreachable`. A deadlock or a
 //! serialization failure becomes `Contended`; the engine retries it and callers never see it.
-//! Expected conflicts are recognized by the violated constraint.
+//! An expected conflict violates a unique constraint.
 
 use tokio_postgres::error::{DbError, Error, SqlState};
 
@@ -40,7 +40,10 @@ pub(crate) fn store_error(error: Error) -> StoreError {
         return StoreError::NotWritten(text);
     }
     let passes = [CONNECTION, INTERVENTION, RESOURCES];
-    if passes.iter().any(|class| code.code().starts_with(class))
+    // A cluster reports the loss of a node during a transaction as an internal error.
+    let lost_node = *code == SqlState::INTERNAL_ERROR && fault.message().contains("connection");
+    if lost_node
+        || passes.iter().any(|class| code.code().starts_with(class))
         || [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT]
             .contains(code)
     {
@@ -49,10 +52,14 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     StoreError::Unavailable(text)
 }
 
-/// The unique constraint that a write violated, if that was the fault.
-pub(crate) fn constraint(error: &Error) -> Option<&str> {
-    let broken = error.as_db_error()?;
-    if *broken.code() == SqlState::UNIQUE_VIOLATION { broken.constraint() } else { None }
+/// Whether a write violated a unique constraint. A cluster reports that of a copy as an internal
+/// error.
+pub(crate) fn is_duplicate(error: &Error) -> bool {
+    error.as_db_error().is_some_and(|fault| match *fault.code() {
+        SqlState::UNIQUE_VIOLATION => true,
+        SqlState::INTERNAL_ERROR => fault.message().starts_with("duplicate key value"),
+        _ => false,
+    })
 }
 
 fn text_of(fault: &DbError) -> String {

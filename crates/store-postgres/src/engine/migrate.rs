@@ -11,6 +11,8 @@ use tokio_postgres::error::SqlState;
 
 use super::error::store_error;
 use super::examine::examine;
+use super::nodes::{Database, Nodes};
+use super::placement::complete;
 use super::pooler::pooled;
 use crate::address::{Connector, PostgresAddress};
 use caseload_store::StoreError;
@@ -25,13 +27,13 @@ const TURN: i64 = 0x6361_7365_6c6f_6164;
 /// How long connecting may take.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 
-/// Migrates the tables; if `may_create`, also those of an empty database. Returns whether a pooler
-/// assigns connections per transaction.
+/// Migrates the tables; if `may_create`, also those of an empty database. Returns the facts
+/// about the database.
 pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,
     may_create: bool,
-) -> Result<bool, StoreError> {
+) -> Result<Database, StoreError> {
     let mut client = connected(connector, address, may_create).await?;
     examine(&client, address, may_create).await?;
     let turn = connected(connector, address, may_create).await?;
@@ -41,10 +43,14 @@ pub(super) async fn bring_up_to_date(
         .map_err(store_error)?;
     // One transaction for all: tables without a recorded version could never be opened again.
     let done = embedded::migrations::runner().set_grouped(true).run_async(&mut client).await;
+    let distributed = match &done {
+        Ok(_) => complete(&client).await,
+        Err(_) => Ok(false),
+    };
     // Releases the lock. If that fails, the end of the connection releases it.
     drop(turn.batch_execute("ROLLBACK").await);
     match done {
-        Ok(_) => Ok(pooled),
+        Ok(_) => Ok(Database { pooled, nodes: Nodes::of(distributed?) }),
         Err(e) => Err(match e.kind() {
             Kind::MissingVersion(_) => {
                 StoreError::NewerVersion { path: address.to_string().into() }

@@ -12,8 +12,11 @@ mod client;
 mod copying;
 mod error;
 mod examine;
+mod layout;
 mod listen;
 mod migrate;
+mod nodes;
+mod placement;
 mod pooler;
 mod read_limits;
 mod session;
@@ -38,8 +41,14 @@ use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{DurationCounts, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
-pub(super) use error::{constraint, store_error};
+pub(super) use error::{is_duplicate, store_error};
+pub(super) use layout::FIRST;
+pub use layout::{LAYOUT, Placement};
 pub(super) use listen::Listener;
+use nodes::Database;
+pub(super) use nodes::Nodes;
+pub use placement::TablePlacement;
+pub(super) use placement::{extension, place_tables, placements, refused};
 use read_limits::ReadLimits;
 pub(super) use session::Session;
 pub(super) use values::{BoundRow, Values};
@@ -60,8 +69,7 @@ pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 pub(super) struct Engine {
     pool: Pool,
     connector: Connector,
-    /// Whether a pooler assigns connections per transaction. Notifications do not pass through it.
-    pooled: bool,
+    database: Database,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
     read_limits: ReadLimits,
@@ -77,11 +85,11 @@ impl Engine {
         may_create: bool,
     ) -> Result<Self, StoreError> {
         let connector = address.connector()?;
-        let pooled = migrate::bring_up_to_date(&connector, address, may_create).await?;
-        Self::of(connector, pooled)
+        let found = migrate::bring_up_to_date(&connector, address, may_create).await?;
+        Self::of(connector, found)
     }
 
-    fn of(connector: Connector, pooled: bool) -> Result<Self, StoreError> {
+    fn of(connector: Connector, database: Database) -> Result<Self, StoreError> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
         let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
@@ -96,7 +104,7 @@ impl Engine {
         Ok(Self {
             pool,
             connector,
-            pooled,
+            database,
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
             read_limits: ReadLimits::new(CONNECTIONS_MAX),
@@ -153,7 +161,7 @@ impl Engine {
             let _slot = self.read_limits.short_slots.take(domain).await?;
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());
-            let session = Session::read(Client::new(connection), Some(left));
+            let session = Session::read(self.client(connection), Some(left));
             let answer = work(&session).await;
             session.end_read(answer)
         };
@@ -186,7 +194,7 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
-        let session = Session::read(Client::new(self.connection().await?), each);
+        let session = Session::read(self.client(self.connection().await?), each);
         let answer = session.run(|client| work(client, &command)).await;
         session.end_read(answer)
     }
@@ -234,7 +242,16 @@ impl Engine {
     }
 
     async fn write_session(&self) -> Result<Session, StoreError> {
-        Ok(Session::write(Client::new(self.connection().await?), self.bounds()))
+        Ok(Session::write(self.client(self.connection().await?), self.bounds()))
+    }
+
+    /// Which nodes store the data.
+    pub(super) const fn nodes(&self) -> Nodes {
+        self.database.nodes
+    }
+
+    fn client(&self, connection: Object) -> Client {
+        Client::new(connection, self.database.nodes)
     }
 
     fn bounds(&self) -> Bounds {
@@ -271,7 +288,7 @@ impl Engine {
         channel: &'static str,
         notify: impl Fn() + Send + Sync + 'static,
     ) -> Option<Listener> {
-        (!self.pooled).then(|| Listener::start(self.connector.clone(), channel, notify))
+        (!self.database.pooled).then(|| Listener::start(self.connector.clone(), channel, notify))
     }
 
     pub(super) fn close(&self) {

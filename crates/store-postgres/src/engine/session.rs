@@ -39,16 +39,17 @@ impl Session {
         let millis = budget.map_or(0, |budget| budget.as_millis().max(1));
         let begin = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-             SET LOCAL statement_timeout = {millis}; \
-             SET LOCAL plan_cache_mode = force_generic_plan; \
-             SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+             SET LOCAL statement_timeout = {millis}; {}; \
+             SET LOCAL enable_seqscan = off; SET LOCAL jit = off",
+            client.nodes().settings()
         );
         Self::new(client, begin, Bounds::default())
     }
 
     /// A transaction that writes. It locks the rows that it relies on.
     pub(super) fn write(client: Client, bounds: Bounds) -> Self {
-        Self::new(client, bounds.begin_write(), bounds)
+        let begin = bounds.begin_write(client.nodes());
+        Self::new(client, begin, bounds)
     }
 
     const fn new(client: Client, begin: String, bounds: Bounds) -> Self {

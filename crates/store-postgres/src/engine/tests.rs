@@ -54,7 +54,9 @@ impl Wire {
         });
         let url = format!("{user}@{near}/{name}?sslmode=disable");
         let address = PostgresAddress::parse(&url).unwrap();
-        let engine = Engine::of(address.connector().unwrap(), false).unwrap();
+        let engine =
+            Engine::of(address.connector().unwrap(), Database { pooled: false, nodes: Nodes::One })
+                .unwrap();
         *engine.bounds.lock() = Bounds::short(BOUND);
         Self { engine: Arc::new(engine), silent }
     }

@@ -14,7 +14,7 @@ use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 
 use super::sets::{apply, block_number};
-use crate::domains::LOCK_DOMAIN;
+use crate::domains::{LOCK_DOMAIN, ids_and_names};
 use crate::engine::Client;
 use caseload_store::StoreError;
 use caseload_store::rowset::encode;
@@ -27,9 +27,12 @@ const STEP_SPARSE_DELTAS: i64 = 500;
 const LOCK_CLASS: i32 = 0x6361_7365;
 const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
 /// Each key is looked up in an index. The planner cannot know that the keys are few.
-const LOOK_UP: &str = "SET LOCAL plan_cache_mode = force_generic_plan;
-     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+const LOOK_UP: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
      SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
+
+async fn look_up(client: &Client) -> Result<(), StoreError> {
+    client.batch(&format!("{}; {LOOK_UP}", client.nodes().settings())).await
+}
 
 /// One step. Returns false if no delta remains, or if another server compacts the domain.
 pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, StoreError> {
@@ -39,7 +42,7 @@ pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, Stor
     if !locked.get::<_, bool>(0) || client.row_opt(LOCK_DOMAIN, &[&domain.0]).await?.is_none() {
         return Ok(false);
     }
-    client.batch(LOOK_UP).await?;
+    look_up(client).await?;
     let counts: i64 = client.row(COUNTS, &[&domain.0, &STEP_DELTAS]).await?.get(0);
     let dense = sets(client, domain, &DENSE).await?;
     let sparse = sets(client, domain, &SPARSE).await?;
@@ -151,7 +154,7 @@ pub(super) async fn join_parts(
     domain: DomainId,
     behind: &SetKey,
 ) -> Result<Option<SetKey>, StoreError> {
-    client.batch(LOOK_UP).await?;
+    look_up(client).await?;
     client.execute(LOCK_CLOCK, &[&domain.0]).await?;
     let (kind, block, value) = behind;
     let found =
@@ -253,13 +256,11 @@ const SPARSE: Table = Table {
 
 /// Some domains that have deltas.
 pub(super) async fn domains(client: &Client) -> Result<Vec<DomainId>, StoreError> {
-    let found = client
-        .rows(
-            "SELECT d.id FROM domains d
-             WHERE EXISTS (SELECT 1 FROM issue_set_deltas s WHERE s.domain_id = d.id)
-             OR EXISTS (SELECT 1 FROM issue_count_deltas c WHERE c.domain_id = d.id)",
-            &[],
-        )
-        .await?;
-    Ok(found.iter().map(|row| DomainId(row.get(0))).collect())
+    let there: BTreeSet<i64> =
+        ids_and_names(client).await?.into_iter().map(|(domain, _)| domain).collect();
+    let with_deltas = "SELECT domain_id FROM issue_set_deltas GROUP BY domain_id
+         UNION SELECT domain_id FROM issue_count_deltas GROUP BY domain_id";
+    let found = client.rows(with_deltas, &[]).await?;
+    let found = found.iter().map(|row| row.get(0)).filter(|domain| there.contains(domain));
+    Ok(found.map(DomainId).collect())
 }

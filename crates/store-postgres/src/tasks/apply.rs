@@ -11,19 +11,19 @@ use caseload_store::checksum::{self, set_clock};
 use caseload_store::profiles::ProfileClock;
 use caseload_store::tasks::{
     CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
-    kind_code, locked, plan_dry_run, read_chunk, store_planned, write_chunk,
+    kind_code, plan_dry_run, read_chunk, store_planned, write_chunk,
 };
 use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use parking_lot::Mutex;
 use tokio::{join, try_join};
 use tokio_postgres::types::ToSql;
 
-use super::statements::{LOCK, save, select};
+use super::statements::{lock, locked, save, select};
 use crate::domains::LOCK_DOMAIN;
-use crate::engine::{BlockingClient, Client, CopyRows, Engine, READ_BUDGET, store_error};
+use crate::engine::{BlockingClient, Client, CopyRows, Engine, Nodes, READ_BUDGET, store_error};
 use crate::issues::Import;
 use crate::rows::instant;
-use crate::tx::{DomainTx, ReadRow};
+use crate::tx::DomainTx;
 
 /// How long a chunk takes further slices. Only a caller that cancels the task waits for a chunk of
 /// profiles. Every writer of the domain waits for a chunk of issues: it ends after the first of
@@ -41,6 +41,10 @@ const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 /// The last id and time of change that profiles of a domain got.
 const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at FROM domain_clocks
                      WHERE domain_id = $1";
+/// Waits until the task that wrote to the domain before has ended on the domain's node, too: its
+/// changes may become visible there a moment after it has left the queue.
+const EARLIER: &str = "SELECT 1 FROM tasks WHERE domain_id = $1 AND status = 3 AND writes
+                       AND status < 4 FOR UPDATE";
 const RECORDS: &str =
     "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes, checksum)";
 
@@ -88,7 +92,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
     Ok(applied)
 }
 
-/// Plans from a snapshot.
+/// Nodes from a snapshot.
 async fn plan(engine: &Engine, command: &Arc<ApplyChunk>) -> Result<PlannedChunk, StoreError> {
     let (work, domain) = (command.clone(), command.domain);
     if command.action.writes() {
@@ -143,26 +147,34 @@ impl<'c> ChunkStore for Chunk<'c> {
         let (client, domain, id) = (self.tx.client(), self.tx.domain.0, id.as_bytes());
         let (of_task, of_domain): ([&(dyn ToSql + Sync); 2], [&(dyn ToSql + Sync); 1]) =
             ([&domain, &id], [&domain]);
-        let (there, found, clock) = self.tx.wait(async {
+        let (queued, there, found, clock) = self.tx.wait(async {
             let (lock, lock_domain) =
-                (client.prepare(LOCK).await?, client.prepare(LOCK_DOMAIN).await?);
+                (client.prepare(&lock()).await?, client.prepare(LOCK_DOMAIN).await?);
             let (select, clock) = (client.prepare(&select()).await?, client.prepare(CLOCK).await?);
+            let earlier = client.prepare(EARLIER).await?;
+            let wait = async {
+                match client.nodes() {
+                    Nodes::One => Ok(Vec::new()),
+                    Nodes::Many => client.prepared_rows(&earlier, &of_domain).await,
+                }
+            };
             // Sent together, executed in this order: the reads see the state after the lock's wait.
-            let (queued, there, found, clock) = join!(
+            let (queued, there, waited, found, clock) = join!(
                 client.prepared_row_opt(&lock, &of_task),
                 client.prepared_row_opt(&lock_domain, &of_domain),
+                wait,
                 client.prepared_row_opt(&select, &of_task),
                 client.prepared_row_opt(&clock, &of_domain),
             );
             // The first fault is the cause: after it, the transaction refuses the other statements.
-            queued?;
-            Ok((there?, found?, clock?))
+            let (queued, there, _) = (queued?, there?, waited?);
+            Ok((queued, there, found?, clock?))
         })?;
         self.begun = Instant::now();
         self.tx.db.limit_work(CHUNK_WORK_MAX);
         let (Some(_), Some(found), Some(clock)) = (there, found, clock) else { return Ok(None) };
         Ok(Some(ChunkStart {
-            task: locked(&ReadRow(&found))?,
+            task: locked(&found, queued.as_ref())?,
             clock: ProfileClock { last_id: clock.get(0), last_change: instant(&clock, 1) },
         }))
     }

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::sql::Query;
+use caseload_store::sql::{Query, Row};
 use caseload_store::tasks::{Leased, QueuePlace, QueueStore, latest_wait};
 use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError};
 use parking_lot::Mutex;
 
 use crate::engine::Client;
 use crate::notify;
-use crate::tx::DomainTx;
+use crate::tx::{DomainTx, ReadRow};
 
 /// The leases whose claims were answered. Only these are renewed: a lease whose commit got no
 /// answer may exist although no server works on the task, and has to end.
@@ -60,29 +60,17 @@ impl Leases {
 impl QueueStore for Client {
     type Tables = DomainTx<'static>;
 
-    /// Rows that another server is marking are passed over.
     async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
-        let marked = self
-            .rows(
-                "UPDATE task_queue q SET queued = TRUE FROM (SELECT domain_id, task_id
-                 FROM task_queue WHERE NOT queued FOR UPDATE SKIP LOCKED) new
-                 WHERE q.domain_id = new.domain_id AND q.task_id = new.task_id
-                 RETURNING q.domain_id, q.task_id",
-                &[],
-            )
-            .await?;
-        let queued = TaskStatus::Queued.code() as i16;
-        for row in marked {
-            let (domain, id): (i64, &[u8]) = (row.get(0), row.get(1));
-            self.execute(
-                "UPDATE tasks SET status = $3, queued_at = greatest($4, created_at),
-                 checksum = checksum + greatest($4, created_at) - coalesce(queued_at, 0)
-                 WHERE domain_id = $1 AND id = $2 AND status = 1",
-                &[&domain, &id, &queued, &now.0],
-            )
-            .await?;
+        for (domain, id) in new_tasks(self).await? {
+            mark_queued(self, domain, &id, now).await?;
         }
         Ok(())
+    }
+
+    async fn give_back(&self, place: &QueuePlace) -> Result<(), StoreError> {
+        let end = "UPDATE task_queue SET lease_server = NULL, lease_until = 0
+                   WHERE domain_id = $1 AND task_id = $2";
+        self.execute(end, &[&place.domain.0, &place.id.as_bytes()]).await.map(drop)
     }
 
     async fn lease(
@@ -102,9 +90,9 @@ impl QueueStore for Client {
                  WHERE domain_id = $1 AND task_id = $2
                  AND (not_before <= $5 OR not_before > $6)
                  AND (lease_server IS NULL OR lease_until <= $5 OR lease_until > $6)
-                 FOR UPDATE SKIP LOCKED) free
-                 WHERE q.domain_id = $1 AND q.domain_id = free.domain_id
-                 AND q.task_id = free.task_id RETURNING q.lease_epoch, free.died",
+                 FOR UPDATE SKIP LOCKED) free, domains d
+                 WHERE q.domain_id = $1 AND q.domain_id = free.domain_id AND d.id = $1
+                 AND q.task_id = free.task_id RETURNING q.lease_epoch, free.died, d.name",
                 &[
                     &place.domain.0,
                     &id,
@@ -116,12 +104,49 @@ impl QueueStore for Client {
                 ],
             )
             .await?;
-        Ok(leased.map(|row| Leased { epoch: row.get(0), after_death: row.get(1) }))
+        let leased = leased.map(|row| {
+            let row: &dyn Row = &ReadRow(&row);
+            Ok(Leased { epoch: row.get(0)?, domain_name: row.get(2)?, after_death: row.get(1)? })
+        });
+        leased.transpose()
     }
 
     async fn ask<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {
         self.answer_to(query).await
     }
+}
+
+/// The domains and ids of tasks that are not marked as queued. Those that another server is marking
+/// are passed over.
+pub(super) async fn new_tasks(client: &Client) -> Result<Vec<(DomainId, Vec<u8>)>, StoreError> {
+    let new = "SELECT domain_id, task_id FROM task_queue WHERE NOT queued FOR UPDATE SKIP LOCKED";
+    let new = client.rows(new, &[]).await?;
+    Ok(new.iter().map(|row| (DomainId(row.get(0)), row.get(1))).collect())
+}
+
+/// Marks a task as queued, unless only its place in the queue is visible.
+pub(super) async fn mark_queued(
+    client: &Client,
+    domain: DomainId,
+    id: &[u8],
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let queued = TaskStatus::Queued.code() as i16;
+    let seen = client
+        .execute(
+            "UPDATE tasks SET status = CASE WHEN status = 1 THEN $3 ELSE status END,
+             queued_at = coalesce(queued_at, greatest($4, created_at)),
+             checksum = checksum + coalesce(queued_at, greatest($4, created_at))
+                 - coalesce(queued_at, 0)
+             WHERE domain_id = $1 AND id = $2",
+            &[&domain.0, &id, &queued, &now.0],
+        )
+        .await?;
+    if seen == 0 {
+        return Ok(());
+    }
+    let mark = "UPDATE task_queue SET queued = TRUE WHERE domain_id = $1 AND task_id = $2";
+    client.execute(mark, &[&domain.0, &id]).await.map(drop)
 }
 
 /// Extends the leases that are still the server's.

@@ -38,23 +38,24 @@ async fn end_holder(
     place: &QueuePlace,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
+    // In two statements: on a cluster the table of the queue has another name on its node.
+    let holder = client
+        .row_opt(
+            "SELECT q.xmax::text FROM task_queue q WHERE q.domain_id = $1 AND q.task_id = $2
+             AND q.lease_server IS NOT NULL AND (q.lease_until <= $3 OR q.lease_until > $4)",
+            &[&place.domain.0, &place.id.as_bytes(), &now.0, &latest_wait(now).0],
+        )
+        .await?;
+    let Some(holder) = holder else { return Ok(false) };
+    let holder: &str = holder.get(0);
     let ended = client
         .execute(
-            "SELECT pg_terminate_backend(a.pid) FROM task_queue q
-             JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = q.xmax
-             AND l.granted AND l.mode = 'ExclusiveLock'
+            "SELECT pg_terminate_backend(a.pid) FROM pg_locks l
              JOIN pg_stat_activity a ON a.pid = l.pid
-             WHERE q.domain_id = $1 AND q.task_id = $2
-             AND q.lease_server IS NOT NULL AND (q.lease_until <= $3 OR q.lease_until > $5)
-             AND a.wait_event_type = 'Client'
-             AND a.state_change < clock_timestamp() - make_interval(secs => $4)",
-            &[
-                &place.domain.0,
-                &place.id.as_bytes(),
-                &now.0,
-                &STILL.as_secs_f64(),
-                &latest_wait(now).0,
-            ],
+             WHERE l.locktype = 'transactionid' AND l.transactionid::text = $1
+             AND l.granted AND l.mode = 'ExclusiveLock' AND a.wait_event_type = 'Client'
+             AND a.state_change < clock_timestamp() - make_interval(secs => $2)",
+            &[&holder, &STILL.as_secs_f64()],
         )
         .await?;
     Ok(ended > 0)

@@ -4,10 +4,12 @@
 
 mod apply;
 mod claim;
+mod claim_apart;
 mod holder;
 mod statements;
 
 pub(super) use apply::apply;
 pub(super) use claim::{Leases, release, renew};
+pub(super) use claim_apart::{Avoided, claim_apart};
 pub(super) use holder::end_holders;
 pub(super) use statements::purge_step;

@@ -8,40 +8,55 @@ use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, set_clock};
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{
-    self as rules, ExpiryStore, LAST_TIME, LockedTask, NextPlace, Room, SAVED_COLUMNS, TaskStore,
-    TaskTables, already_exists, select_locked,
+    self as rules, ExpiryStore, LAST_TIME, LEASE_COLUMNS, LockedTask, NextPlace, Room,
+    SAVED_COLUMNS, TaskStore, TaskTables, already_exists, select_task,
 };
 use caseload_store::{CreateTask, PackedBlock, StoreError, values};
 use tokio::join;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::engine::{BlockingClient, Client, CopyRows, constraint, store_error};
+use crate::engine::{BlockingClient, Client, CopyRows, is_duplicate, store_error};
 use crate::notify;
 use crate::rows::instant;
 use crate::tx::{DomainTx, ReadRow, bound, native, parameters};
 
-/// Locks the queue row of a task, from its domain and its id.
-pub(super) const LOCK: &str =
-    "SELECT 1 FROM task_queue WHERE domain_id = $1 AND task_id = $2 FOR UPDATE";
+/// Reads the lease of a task, from its domain and its id.
+fn select_lease(lock: &str) -> String {
+    format!("SELECT {LEASE_COLUMNS} FROM task_queue WHERE domain_id = $1 AND task_id = $2{lock}")
+}
+
+/// Locks the queue row of a task and reads its lease.
+pub(super) fn lock() -> String {
+    select_lease(FOR_UPDATE)
+}
+
+const FOR_UPDATE: &str = " FOR UPDATE";
 const PAYLOAD: &str =
     "payload_blocks (domain_id, task_id, first_index, last_index, bytes, checksum)";
 const QUEUE: &str = "task_queue";
-const LEASED_TASKS: &str =
-    "tasks t LEFT JOIN task_queue q ON q.domain_id = t.domain_id AND q.task_id = t.id";
+const UNFINISHED: &str = "tasks b WHERE b.status < 4 AND";
 
 impl TaskTables for BlockingClient<'_> {
     const QUEUE: &'static str = QUEUE;
-    const LEASED_TASKS: &'static str = LEASED_TASKS;
+    const UNFINISHED: &'static str = UNFINISHED;
 }
 
 impl TaskTables for DomainTx<'_> {
     const QUEUE: &'static str = QUEUE;
-    const LEASED_TASKS: &'static str = LEASED_TASKS;
+    const UNFINISHED: &'static str = UNFINISHED;
 }
 
-/// The statement that reads a locked task, from its domain and its id.
+/// Reads a task whose queue row is locked, and locks its own row: on a cluster the transaction that
+/// locked the queue row before may not have ended on the node of the task.
 pub(super) fn select() -> String {
-    native(&select_locked::<DomainTx<'_>>())
+    native(&select_task("")) + FOR_UPDATE
+}
+
+/// The task of a row of [`select`], with the lease of a row of [`lock`].
+pub(super) fn locked(task: &Row, queued: Option<&Row>) -> Result<LockedTask, StoreError> {
+    let lease = queued.map(|row| rules::lease(&ReadRow(row), 0)).transpose()?;
+    rules::locked(&ReadRow(task), lease.flatten())
 }
 
 /// Writes the state of a task back; see [`TaskStore::save`].
@@ -71,20 +86,36 @@ pub(super) async fn save(
     updated.and(left).and(notified)
 }
 
-impl TaskStore for DomainTx<'_> {
-    fn lock(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
-        let (client, id) = (self.client(), id.as_bytes());
-        let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &id];
-        let (queued, found) = self.wait(async {
-            let (lock, select) = (client.prepare(LOCK).await?, client.prepare(&select()).await?);
-            // Sent together, executed in this order: the read sees the state after the lock's wait.
+/// The lease and the task, by two statements.
+fn read_both(
+    tx: &DomainTx<'_>,
+    id: &str,
+    lease: &str,
+    task: &str,
+) -> Result<Option<LockedTask>, StoreError> {
+    let (client, id) = (tx.client(), id.as_bytes());
+    let params: [&(dyn ToSql + Sync); 2] = [&tx.domain.0, &id];
+    let (queued, found) =
+        tx.wait(async {
+            let (lease, task) = (client.prepare(lease).await?, client.prepare(task).await?);
+            // Sent together, executed in this order: the task is read after the wait for the lock.
             Ok(join!(
-                client.prepared_row_opt(&lock, &params),
-                client.prepared_row_opt(&select, &params),
+                client.prepared_row_opt(&lease, &params),
+                client.prepared_row_opt(&task, &params),
             ))
         })?;
-        // The first fault is the cause: after it, the transaction refuses the other statement.
-        queued.and(found)?.map(|row| rules::locked(&ReadRow(&row))).transpose()
+    // The first fault is the cause: after it, the transaction refuses the other statement.
+    let queued = queued?;
+    found?.map(|task| locked(&task, queued.as_ref())).transpose()
+}
+
+impl TaskStore for DomainTx<'_> {
+    fn read(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
+        read_both(self, id, &select_lease(""), &native(&select_task("")))
+    }
+
+    fn lock(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
+        read_both(self, id, &lock(), &select())
     }
 
     fn save(&self, locked: &LockedTask) -> Result<(), StoreError> {
@@ -148,9 +179,8 @@ impl TaskStore for DomainTx<'_> {
         }
         self.wait(async {
             let copy = self.client().prepare_copy(PAYLOAD).await?;
-            self.client().copy_rows(&copy, rows).await.map_err(|error| match constraint(&error) {
-                Some(_) => already_exists(id),
-                None => store_error(error),
+            self.client().copy_rows(&copy, rows).await.map_err(|error| {
+                if is_duplicate(&error) { already_exists(id) } else { store_error(error) }
             })
         })
     }

@@ -8,8 +8,9 @@ use caseload_model::time::UnixMillis;
 use caseload_store::checksum::sealed;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
-    self as rules, Claims, ExpiryStore, Leased, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS,
-    TaskStore, TaskTables, already_exists, death,
+    self as rules, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased, LockedTask,
+    QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, death,
+    select_task,
 };
 use caseload_store::{ClaimTasks, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
@@ -20,17 +21,26 @@ use crate::tx::{DomainTx, Tx};
 const QUEUE: &str = "(SELECT domain_id, id AS task_id, seq, writes, not_before, lease_server,
      lease_until FROM tasks INDEXED BY tasks_unfinished WHERE status < 4)";
 
+const UNFINISHED: &str = "tasks b INDEXED BY tasks_unfinished WHERE b.status < 4 AND";
+
 impl TaskTables for Tx<'_> {
     const QUEUE: &'static str = QUEUE;
-    const LEASED_TASKS: &'static str = "tasks t";
+    const UNFINISHED: &'static str = UNFINISHED;
 }
 
 impl TaskTables for DomainTx<'_> {
     const QUEUE: &'static str = QUEUE;
-    const LEASED_TASKS: &'static str = "tasks t";
+    const UNFINISHED: &'static str = UNFINISHED;
 }
 
 impl TaskStore for DomainTx<'_> {
+    fn read(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
+        let select = select_task(&format!(", {LEASE_COLUMNS}"));
+        self.find(&select, values![self.domain, id], |row| {
+            rules::locked(row, rules::lease(row, LOCKED_COUNT)?)
+        })
+    }
+
     fn save(&self, locked: &LockedTask) -> Result<(), StoreError> {
         let save = format!(
             "UPDATE tasks SET {SAVED_COLUMNS}, lease_server = iif(?3 = 4, NULL, lease_server)
@@ -81,11 +91,17 @@ impl QueueStore for Tx<'_> {
         let ClaimTasks { server, lease_until, .. } = command;
         self.find(
             "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1
-             WHERE seq = ?1 RETURNING lease_epoch",
+             WHERE seq = ?1 RETURNING lease_epoch,
+             (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id)",
             values![place.seq, server, lease_until],
             // A server that died had the file alone: the next one noted its death as it opened it.
-            |row| Ok(Leased { epoch: row.get(0)?, after_death: false }),
+            |row| Ok(Leased { epoch: row.get(0)?, domain_name: row.get(1)?, after_death: false }),
         )
+    }
+
+    /// Lease and task are one row: a leased task always begins.
+    async fn give_back(&self, _: &QueuePlace) -> Result<(), StoreError> {
+        Ok(())
     }
 
     async fn ask<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {

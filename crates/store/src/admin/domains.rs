@@ -105,23 +105,35 @@ fn save(store: &impl Sql, domain: &Domain, default_app: &str) -> Result<(), Stor
     Ok(())
 }
 
+/// Adds `?2` to the bytes that the domain `?1` stores; the answer is the new number. The clock of a
+/// domain that is being removed is gone.
+pub fn add_bytes_statement() -> String {
+    let set = set_clock(&[("stored_bytes", "stored_bytes + ?2")]);
+    format!("{set} WHERE domain_id = ?1 RETURNING stored_bytes")
+}
+
+/// How many bytes the domain `?1` may store.
+pub const QUOTA_BYTES: &str = "SELECT quota_bytes FROM domains WHERE id = ?1";
+
 /// Adds to the bytes that the domain stores, or takes from them.
 pub fn add_bytes(store: &impl CommandStore, more: i64) -> Result<(), StoreError> {
     if more == 0 {
         return Ok(());
     }
-    let add = format!(
-        "{} WHERE domain_id = ?1
-         RETURNING stored_bytes, (SELECT quota_bytes FROM domains WHERE id = ?1)",
-        set_clock(&[("stored_bytes", "stored_bytes + ?2")])
-    );
-    let stored: Option<(i64, Option<i64>)> =
-        store.find(&add, values![store.domain(), more], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    match stored {
-        Some((bytes, Some(quota))) if more > 0 && bytes > quota => Err(StoreError::QuotaExceeded(
+    let stored =
+        store.find(&add_bytes_statement(), values![store.domain(), more], |row| row.get(0));
+    let stored = stored?;
+    let quota = store.find(QUOTA_BYTES, values![store.domain()], |row| row.get(0))?;
+    require_room(more, stored, quota.flatten())
+}
+
+/// [`StoreError::QuotaExceeded`] if a write adds bytes and the domain then stores more than its
+/// quota.
+pub fn require_room(more: i64, stored: Option<i64>, quota: Option<i64>) -> Result<(), StoreError> {
+    match (stored, quota) {
+        (Some(bytes), Some(quota)) if more > 0 && bytes > quota => Err(StoreError::QuotaExceeded(
             format!("it would store {bytes} bytes and may store {quota}"),
         )),
-        // The clock of a domain that is being removed is gone.
         _ => Ok(()),
     }
 }

@@ -10,7 +10,10 @@ mod sessions;
 
 pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
-pub use domains::{add_bytes, create_domain, domain_by_name, domains, set_desk, set_limits, usage};
+pub use domains::{
+    QUOTA_BYTES, add_bytes, add_bytes_statement, create_domain, domain_by_name, domains,
+    require_room, set_desk, set_limits, usage,
+};
 pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
 pub use queues::create_queue;
 pub use sessions::{create_session, end_session, key_by_session};

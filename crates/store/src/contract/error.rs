@@ -67,6 +67,9 @@ pub enum StoreError {
     /// A copy cannot be made; the text is the reason.
     #[error("no copy was made: {0}")]
     CopyRefused(String),
+    /// The tables cannot be distributed over the nodes of a cluster; the text is the reason.
+    #[error("the store was not distributed: {reason}")]
+    NotDistributed { reason: String, hint: Option<String> },
     #[error("the store is closed")]
     Closed,
     /// The disk is full or failing, or another process writes for too long. The command stored

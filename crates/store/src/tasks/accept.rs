@@ -7,7 +7,7 @@
 use caseload_model::task::Task;
 
 use super::room::Room;
-use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some, read, task_checksum};
+use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some, task_checksum};
 use crate::checksum;
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{CommandStore, replace_answer, store_or_first};
@@ -173,7 +173,7 @@ pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), Store
         values![store.domain(), task_id, now],
     )?;
     // Looked for while the upload's row is locked: accepting the task removes that row.
-    if read(store, task_id)?.is_some() {
+    if store.read(task_id)?.is_some() {
         return Err(already_exists(task_id));
     }
     store.insert_payload(task_id, blocks)?;

@@ -5,7 +5,10 @@
 //! early, which costs a chunk and breaks nothing. A clock that was wrong for a moment delays no
 //! task for longer than [`WAIT_MS_MAX`].
 
-use caseload_model::task::TaskStatus;
+use std::collections::BTreeSet;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::task::{Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use super::fair_queue::{FairQueue, QueuePlace, QueuedTask};
@@ -30,20 +33,25 @@ pub trait QueueStore {
 
     /// Marks new tasks as queued.
     fn mark_queued(&self, now: UnixMillis) -> impl Future<Output = Result<(), StoreError>>;
-    /// Leases a task; `None` if another transaction locks it, or another server leased it first.
+    /// Leases a task; `None` if another transaction locks it, another server leased it first, or
+    /// its domain was removed a moment ago.
     fn lease(
         &self,
         place: &QueuePlace,
         command: &ClaimTasks,
     ) -> impl Future<Output = Result<Option<Leased>, StoreError>>;
+    /// Gives a lease of this transaction back. A task may be seen in the queue before it is seen
+    /// itself, or after it has ended, if they are on two nodes.
+    fn give_back(&self, place: &QueuePlace) -> impl Future<Output = Result<(), StoreError>>;
     /// The answer to a query.
     fn ask<T>(&self, query: &Query<T>) -> impl Future<Output = Result<Vec<T>, StoreError>>;
 }
 
 /// A new lease of a task.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Leased {
     pub epoch: i64,
+    pub domain_name: DomainName,
     /// Whether a server died that had the task: its lease ran out instead of being given back, and
     /// not for want of the store.
     pub after_death: bool,
@@ -55,30 +63,80 @@ pub struct Claims {
     pub claimed: Vec<ClaimedTask>,
     /// Tasks that could not be leased because their rows are locked.
     pub locked: Vec<QueuePlace>,
+    /// Tasks that could not begin yet, because only their places in the queue are visible.
+    pub unseen: usize,
 }
 
-/// Leases runnable tasks to a server.
+impl Claims {
+    /// Adds the fate of a task that was chosen.
+    pub fn add(&mut self, place: QueuePlace, begun: Begun) {
+        match begun {
+            Begun::Claimed(claimed) => self.claimed.push(*claimed),
+            Begun::Locked => self.locked.push(place),
+            Begun::Unseen => self.unseen += 1,
+        }
+    }
+}
+
+/// The fate of a task that was chosen.
+#[derive(Debug)]
+pub enum Begun {
+    Claimed(Box<ClaimedTask>),
+    /// Another transaction locks its place.
+    Locked,
+    /// Only its place is visible.
+    Unseen,
+}
+
+/// Leases runnable tasks to a server, all in one transaction.
 pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Claims, StoreError> {
     store.mark_queued(command.now).await?;
-    let mut queue = FairQueue::default();
-    for task in store.ask(&unfinished::<S::Tables>(command.now)).await? {
-        queue.add(task);
-    }
     let mut claims = Claims::default();
-    for place in queue.choose(command.tasks_max) {
-        let Some(leased) = store.lease(&place, command).await? else {
-            claims.locked.push(place);
-            continue;
-        };
-        if leased.after_death {
-            store.ask(&death(place.domain, &place.id)).await?;
-        }
-        // There is none if its domain was removed a moment ago.
-        if let Some(started) = store.ask(&start(&place, command.now)).await?.pop() {
-            claims.claimed.push(ClaimedTask { lease_epoch: leased.epoch, ..started });
-        }
+    for place in choose(store, command, &BTreeSet::new()).await? {
+        let begun = begin(store, &place, command).await?;
+        claims.add(place, begun);
     }
     Ok(claims)
+}
+
+/// The tasks that a server should have next, of all domains but the avoided ones.
+pub async fn choose<S: QueueStore>(
+    store: &S,
+    command: &ClaimTasks,
+    avoided: &BTreeSet<DomainId>,
+) -> Result<Vec<QueuePlace>, StoreError> {
+    let mut queue = FairQueue::default();
+    for task in store.ask(&unfinished::<S::Tables>(command.now)).await? {
+        if !avoided.contains(&task.place.domain) {
+            queue.add(task);
+        }
+    }
+    Ok(queue.choose(command.tasks_max))
+}
+
+/// Leases a task to a server and starts it.
+pub async fn begin<S: QueueStore>(
+    store: &S,
+    place: &QueuePlace,
+    command: &ClaimTasks,
+) -> Result<Begun, StoreError> {
+    let Some(leased) = store.lease(place, command).await? else { return Ok(Begun::Locked) };
+    if leased.after_death {
+        store.ask(&death(place.domain, &place.id)).await?;
+    }
+    let Some(started) = store.ask(&start(place, command.now)).await?.pop() else {
+        store.give_back(place).await?;
+        return Ok(Begun::Unseen);
+    };
+    let (task, next_index, one_by_one) = started;
+    Ok(Begun::Claimed(Box::new(ClaimedTask {
+        domain: place.domain,
+        domain_name: leased.domain_name,
+        task,
+        lease_epoch: leased.epoch,
+        next_index,
+        one_by_one,
+    })))
 }
 
 /// All unfinished tasks.
@@ -98,28 +156,21 @@ fn unfinished<T: TaskTables>(now: UnixMillis) -> Query<QueuedTask> {
     })
 }
 
-/// Starts a task that was leased. The claimed task has no epoch yet.
-fn start(place: &QueuePlace, now: UnixMillis) -> Query<ClaimedTask> {
+/// Starts a task that was leased: the task, the index of its next entry, and whether its entries
+/// are applied one by one.
+fn start(place: &QueuePlace, now: UnixMillis) -> Query<(Task, u32, bool)> {
     let start = format!(
         "UPDATE tasks SET status = ?3, started_at = coalesce(started_at, greatest(?4, created_at)),
          queued_at = coalesce(queued_at, greatest(?4, created_at)),
          checksum = checksum + coalesce(started_at, greatest(?4, created_at))
              - coalesce(started_at, 0) + coalesce(queued_at, greatest(?4, created_at))
              - coalesce(queued_at, 0)
-         WHERE domain_id = ?1 AND id = ?2 AND domain_id IN (SELECT id FROM domains)
-         RETURNING {COLUMNS}, next_index, one_by_one,
-         (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id), domain_id"
+         WHERE domain_id = ?1 AND id = ?2 AND status < 4
+         RETURNING {COLUMNS}, next_index, one_by_one"
     );
     let status = TaskStatus::Processing.code();
     let values = [place.domain.into(), place.id.as_str().into(), status.into(), now.into()];
     Query::new(start, values, |row| {
-        Ok(ClaimedTask {
-            domain: row.get(COLUMNS_COUNT + 3)?,
-            domain_name: row.get(COLUMNS_COUNT + 2)?,
-            task: task(row)?,
-            lease_epoch: 0,
-            next_index: row.get(COLUMNS_COUNT)?,
-            one_by_one: row.get(COLUMNS_COUNT + 1)?,
-        })
+        Ok((task(row)?, row.get(COLUMNS_COUNT)?, row.get(COLUMNS_COUNT + 1)?))
     })
 }

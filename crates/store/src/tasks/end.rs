@@ -8,7 +8,7 @@ use caseload_model::time::UnixMillis;
 
 use super::records::PackedRecords;
 use super::retry_payload;
-use super::statements::{LockedTask, TaskStore, read};
+use super::statements::{LockedTask, TaskStore};
 use crate::failpoint::{self, Failpoint};
 use crate::{CancelTask, FailAttempt, StoreError, values};
 
@@ -56,7 +56,7 @@ pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, Stor
     let is_running =
         |found: &LockedTask| found.lease.is_some_and(|lease| lease.until > command.now);
     // Without a lock: the chunk that is running has locked the task, and it may be a long one.
-    let found = unfinished(read(store, &command.task_id)?)?;
+    let found = unfinished(store.read(&command.task_id)?)?;
     if is_running(&found) && request_cancel(store, command)? {
         return Ok(found.task);
     }

@@ -24,7 +24,7 @@ pub use apply::{
     read_chunk, read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
-pub use claim::{Claims, Leased, QueueStore, claim, latest_wait};
+pub use claim::{Begun, Claims, Leased, QueueStore, begin, choose, claim, latest_wait};
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
@@ -33,7 +33,7 @@ pub use records::{PackedRecords, Records, kind_code};
 pub use retry_payload::{entry_states, failed_entries, retry_payload, whole_payload};
 pub use room::Room;
 pub use statements::{
-    COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
-    TaskTables, locked, select_locked, task,
+    COLUMNS, COLUMNS_COUNT, LAST_TIME, LEASE_COLUMNS, LOCKED_COUNT, Lease, LockedTask, NextPlace,
+    SAVED_COLUMNS, TaskStore, TaskTables, lease, locked, select_task, task,
 };
 pub use trial::{StoredTrials, death, try_entry};

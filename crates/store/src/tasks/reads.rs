@@ -19,9 +19,9 @@ use crate::{
 fn select<S: TaskTables>() -> String {
     format!(
         "SELECT {COLUMNS}, CASE WHEN t.status >= 3 THEN NULL WHEN NOT t.writes THEN 0 ELSE
-         (SELECT count(*) FROM {} b WHERE b.domain_id = t.domain_id AND b.domain_id = ?1
+         (SELECT count(*) FROM {} b.domain_id = t.domain_id AND b.domain_id = ?1
          AND b.writes = TRUE AND b.seq < t.seq) END FROM tasks t",
-        S::QUEUE
+        S::UNFINISHED
     )
 }
 

@@ -10,7 +10,7 @@ use caseload_model::task::{Outcome, TaskStatus};
 
 use super::accept::{packed_bytes, payload_ranges};
 use super::records::{PackedRecords, kind_code};
-use super::statements::{LockedTask, TaskStore, read};
+use super::statements::{LockedTask, TaskStore};
 use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
 use crate::sql::Row;
 use crate::{EntryStates, PackedBlock, RecordKind, StoreError, pack_block, unpack_block, values};
@@ -78,7 +78,7 @@ pub(super) fn trim(
 
 /// The failed and the unprocessed entries of a task so far.
 pub fn entry_states(store: &impl TaskStore, id: &str) -> Result<EntryStates, StoreError> {
-    let Some(task) = read(store, id)? else {
+    let Some(task) = store.read(id)? else {
         return Ok(EntryStates { failed: BTreeSet::new(), unprocessed_from: 0 });
     };
     EntryStates::of(store, &task, &[])
@@ -86,14 +86,15 @@ pub fn entry_states(store: &impl TaskStore, id: &str) -> Result<EntryStates, Sto
 
 /// The entries of a task that have stored error records; none if there is no such task.
 pub fn failed_entries(store: &impl TaskStore, id: &str) -> Result<BTreeSet<u32>, StoreError> {
-    let Some(task) = read(store, id)? else { return Ok(BTreeSet::new()) };
+    let Some(task) = store.read(id)? else { return Ok(BTreeSet::new()) };
     Ok(EntryStates::of(store, &task, &[])?.failed)
 }
 
 /// The whole payload of a completed dry run.
 pub fn whole_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
     let gone = || StoreError::NotFound { what: format!("the whole payload of the dry run {id}") };
-    let task = read(store, id)?
+    let task = store
+        .read(id)?
         .filter(|found| found.task.status == TaskStatus::Completed && found.task.dry_run)
         .ok_or_else(gone)?;
     let (blocks, mut entries) = (stored_blocks(store, id)?, 0);
@@ -115,7 +116,8 @@ fn stored_blocks(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, S
 
 /// The payload of the retry of a completed task.
 pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
-    let task = read(store, id)?
+    let task = store
+        .read(id)?
         .filter(|found| found.task.status == TaskStatus::Completed)
         .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })?;
     let entries = EntryStates::of(store, &task, &[])?;

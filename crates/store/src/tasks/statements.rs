@@ -36,17 +36,21 @@ pub struct Lease {
 /// The tables of tasks, which two databases arrange in two ways.
 pub trait TaskTables {
     /// Unfinished tasks: a table with the columns `domain_id`, `task_id`, `seq`, `writes`,
-    /// `not_before`, `lease_server` and `lease_until`.
+    /// `not_before`, `lease_server` and `lease_until`. No statement joins it with another table of
+    /// the domain: it may be on another node.
     const QUEUE: &'static str;
-    /// Tasks, each with the columns of its lease.
-    const LEASED_TASKS: &'static str;
+    /// The same tasks as the table `b` with the columns `domain_id`, `seq` and `writes`, from the
+    /// rows of the tasks themselves, up to the next term of a condition.
+    const UNFINISHED: &'static str;
 }
 
 /// The tasks of one domain, in one transaction. A task is named by its id.
 pub trait TaskStore: CommandStore + TaskTables {
+    /// Reads a task without a lock.
+    fn read(&self, id: &str) -> Result<Option<LockedTask>, StoreError>;
     /// Reads a task and locks it.
     fn lock(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
-        read(self, id)
+        self.read(id)
     }
     /// Writes state, counts and position of a locked task. A completed task loses its lease, leaves
     /// the queue and wakes the servers: another task of the domain may be runnable.
@@ -184,35 +188,36 @@ pub(super) fn task_checksum(domain: DomainId, task: &Task, next_index: u32, atte
         + i64::from(task.upsert)
 }
 
-/// The statement of [`read`].
-pub fn select_locked<S: TaskTables + ?Sized>() -> String {
+/// The columns of [`lease`].
+pub const LEASE_COLUMNS: &str = "lease_server IS NOT NULL, lease_epoch, lease_until";
+
+/// A lease, from the columns of a row that begin at `first`.
+pub fn lease(row: &dyn Row, first: usize) -> Result<Option<Lease>, StoreError> {
+    let is_leased: bool = row.get(first)?;
+    let lease = || Ok(Lease { epoch: row.get(first + 1)?, until: row.get(first + 2)? });
+    is_leased.then(lease).transpose()
+}
+
+/// How many columns of [`select_task`] are read by [`locked`]: further ones begin here.
+pub const LOCKED_COUNT: usize = COLUMNS_COUNT + 3;
+
+/// The statement that reads the task `?2` of the domain `?1`, with these further columns.
+pub fn select_task(further: &str) -> String {
     format!(
-        "SELECT {COLUMNS}, next_index, attempts, cancel_at IS NOT NULL, lease_server IS NOT NULL,
-         lease_epoch, lease_until FROM {} WHERE t.domain_id = ?1 AND t.id = ?2",
-        S::LEASED_TASKS
+        "SELECT {COLUMNS}, next_index, attempts, cancel_at IS NOT NULL{further} FROM tasks
+         WHERE domain_id = ?1 AND id = ?2"
     )
 }
 
-/// A task, from a row of [`select_locked`].
-pub fn locked(row: &dyn Row) -> Result<LockedTask, StoreError> {
-    let is_leased: bool = row.get(COLUMNS_COUNT + 3)?;
-    let lease =
-        || Ok(Lease { epoch: row.get(COLUMNS_COUNT + 4)?, until: row.get(COLUMNS_COUNT + 5)? });
+/// A task, from a row of [`select_task`], with its lease.
+pub fn locked(row: &dyn Row, lease: Option<Lease>) -> Result<LockedTask, StoreError> {
     Ok(LockedTask {
         task: task(row)?,
         next_index: row.get(COLUMNS_COUNT)?,
         attempts: row.get(COLUMNS_COUNT + 1)?,
         cancel_requested: row.get(COLUMNS_COUNT + 2)?,
-        lease: is_leased.then(lease).transpose()?,
+        lease,
     })
-}
-
-/// Reads a task without a lock.
-pub(super) fn read<S: TaskStore + ?Sized>(
-    store: &S,
-    id: &str,
-) -> Result<Option<LockedTask>, StoreError> {
-    store.find(&select_locked::<S>(), values![store.domain(), id], locked)
 }
 
 /// A kind of compressed blocks of a task: their table, and the columns of its key after the task.

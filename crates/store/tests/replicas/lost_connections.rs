@@ -220,7 +220,8 @@ async fn the_store_reconnects_after_the_database_ends_its_connections() {
     let client = database.client().await;
     for round in 0..5 {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+                   WHERE datname = current_database() AND usename = current_user
+                   AND pid <> pg_backend_pid()";
         client.query_one(end, &[]).await.unwrap();
         // Each closed connection fails once before the store replaces it.
         let found = insist(async || store.domains().await).await.unwrap();

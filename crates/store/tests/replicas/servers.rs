@@ -213,6 +213,10 @@ fn chunk_with_feed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_rolled_back_by_the_database_is_applied_again_whole() {
     let database = Database::new();
+    if database.is_distributed() {
+        // A session cannot choose the victim of a deadlock between two nodes.
+        return;
+    }
     let store = database.server();
     let acme = domain(&store, "acme").await;
     let entries: Vec<_> =
@@ -249,7 +253,9 @@ async fn a_write_that_waits_for_a_lock_gives_up_in_time() {
     let store = database.server();
     let acme = domain(&store, "acme").await;
     let other = database.client().await;
-    other.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
+    let lock =
+        format!("BEGIN; SELECT 1 FROM domain_clocks WHERE domain_id = {} FOR UPDATE", acme.id.0);
+    other.batch_execute(&lock).await.unwrap();
     let refused = store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await;
     assert!(matches!(refused, Err(StoreError::NotWritten(_))), "{refused:?}");
     other.batch_execute("COMMIT").await.unwrap();

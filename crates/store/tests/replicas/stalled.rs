@@ -92,6 +92,10 @@ const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_that_works_too_long_is_undone_and_releases_its_locks() {
     let database = Database::new();
+    if database.is_distributed() {
+        // A cluster has no triggers on distributed tables.
+        return;
+    }
     let store = database.server();
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();

@@ -1,7 +1,10 @@
 //! A lint for SQL: every table in a statement must be bound to one domain. A table is bound if its
 //! `domain_id` is compared with a parameter, with the id of a row of `domains`, or with the
 //! `domain_id` of a table that is bound already. A distributed database can then run the statement
-//! on the node that stores the domain. The lint parses the text and does not look at query plans.
+//! on the node that stores the domain. The lint also reports combinations that such a database
+//! refuses: a table of a domain and one that is not distributed, together in a statement that
+//! writes or locks, in an outer join, or one inside the other. The lint parses the text, and knows
+//! no query plans.
 
 mod tests;
 
@@ -28,12 +31,18 @@ pub(super) fn unbound_tables(text: &str, undistributed: &[&str]) -> Vec<String> 
         Ok(statements) => statements,
         Err(error) => return vec![format!("it cannot be read: {error}")],
     };
-    let mut lint =
-        Lint { undistributed, ctes: HashSet::new(), scopes: Vec::new(), faults: Vec::new() };
+    let mut lint = Lint {
+        undistributed,
+        ctes: HashSet::new(),
+        scopes: Vec::new(),
+        writes_or_locks: false,
+        faults: Vec::new(),
+    };
     for statement in &statements {
         let ControlFlow::Continue(()) = statement.visit(&mut lint);
         lint.scopes.clear();
         lint.ctes.clear();
+        lint.writes_or_locks = false;
     }
     lint.faults
 }
@@ -51,8 +60,20 @@ enum Kind {
     Distributed,
     /// The table `domains`: its `id` identifies a domain.
     Domains,
-    /// Needs no binding: a function, a common table expression or an undistributed table.
+    /// Another table that is not distributed.
+    Undistributed,
+    /// Needs no binding: a function or a common table expression.
     Free,
+}
+
+impl Kind {
+    const fn is_distributed(self) -> bool {
+        matches!(self, Self::Distributed)
+    }
+
+    const fn is_undistributed(self) -> bool {
+        matches!(self, Self::Domains | Self::Undistributed)
+    }
 }
 
 struct Lint<'s> {
@@ -61,6 +82,8 @@ struct Lint<'s> {
     ctes: HashSet<String>,
     /// The tables of the enclosing selects, which an inner select may refer to.
     scopes: Vec<Vec<TableRef>>,
+    /// Whether the statement writes, or locks rows that it reads.
+    writes_or_locks: bool,
     faults: Vec<String>,
 }
 
@@ -69,13 +92,19 @@ impl Lint<'_> {
     fn scope(&mut self, tables: &[&TableWithJoins], condition: Option<&Expr>) {
         let mut references = Vec::new();
         let mut conditions: Vec<&Expr> = condition.into_iter().collect();
+        let mut outer = false;
         for table in tables {
             self.gather(&table.relation, &mut references, &mut conditions);
             for join in &table.joins {
+                outer |= !matches!(
+                    join.join_operator,
+                    JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_)
+                );
                 conditions.extend(on(join));
                 self.gather(&join.relation, &mut references, &mut conditions);
             }
         }
+        self.require_together(&references, outer);
         let equal: Vec<_> = conditions.into_iter().flat_map(equalities).collect();
         let mut bound: Vec<TableRef> =
             references.iter().filter(|one| one.kind != Kind::Distributed).cloned().collect();
@@ -106,6 +135,27 @@ impl Lint<'_> {
         self.scopes.push(bound);
     }
 
+    /// Reports combinations of tables that a distributed database refuses: in this scope, or with
+    /// one of the scopes around it.
+    fn require_together(&mut self, here: &[TableRef], outer_join: bool) {
+        let [distributed, other] = [Kind::is_distributed, Kind::is_undistributed]
+            .map(|of| here.iter().find(|one| of(one.kind)).map(|one| one.alias.clone()));
+        let around: Vec<_> = self.scopes.iter().flatten().collect();
+        let mut mixed = Vec::new();
+        if let (Some(one), Some(other)) = (&distributed, &other)
+            && (self.writes_or_locks || outer_join)
+        {
+            mixed.push(format!("{one} is joined with {other}"));
+        }
+        for table in around {
+            let inner = if table.kind.is_undistributed() { &distributed } else { &other };
+            if let (Some(inner), true) = (inner, table.kind != Kind::Free) {
+                mixed.push(format!("{inner} is inside a scope with {}", table.alias));
+            }
+        }
+        self.faults.extend(mixed);
+    }
+
     /// Whether an expression is the id of a domain.
     fn is_domain_id(&self, expr: &Expr, bound: &[TableRef]) -> bool {
         match expr {
@@ -117,7 +167,7 @@ impl Lint<'_> {
                 match kind {
                     Some(Kind::Domains) => name == "id",
                     Some(Kind::Distributed) => name == KEY,
-                    Some(Kind::Free) | None => false,
+                    Some(Kind::Undistributed | Kind::Free) | None => false,
                 }
             }),
         }
@@ -158,7 +208,8 @@ impl Lint<'_> {
     fn kind(&self, table: &str) -> Kind {
         match table {
             "domains" => Kind::Domains,
-            _ if self.undistributed.contains(&table) || table.starts_with("pg_") => Kind::Free,
+            _ if self.undistributed.contains(&table) => Kind::Undistributed,
+            _ if table.starts_with("pg_") => Kind::Free,
             _ => Kind::Distributed,
         }
     }
@@ -187,6 +238,8 @@ impl Visitor for Lint<'_> {
     type Break = std::convert::Infallible;
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Self::Break> {
+        self.writes_or_locks =
+            matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_));
         match statement {
             Statement::Insert(insert) => self.insert(insert),
             Statement::Update(update) => {
@@ -219,6 +272,7 @@ impl Visitor for Lint<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {
+        self.writes_or_locks |= !query.locks.is_empty();
         for table in query.with.iter().flat_map(|with| &with.cte_tables) {
             self.ctes.insert(table.alias.name.value.clone());
         }

@@ -1,11 +1,10 @@
-//! Statements that the lint accepts, and statements in which it finds an unbound table.
+//! Statements that the lint accepts, and statements in which it finds a fault.
 
 use super::unbound_tables;
 
 #[test]
 fn the_lint_finds_unbound_tables_in_every_clause() {
-    let small = ["domains", "queue"];
-    for (text, expected) in [
+    check(&[
         ("SELECT 1 FROM t WHERE domain_id = $1", None),
         ("SELECT 1 FROM t a WHERE $1::bigint = a.domain_id AND x = 2", None),
         ("SELECT 1 FROM domains WHERE name = $1", None),
@@ -70,8 +69,44 @@ fn the_lint_finds_unbound_tables_in_every_clause() {
         ("COPY t (domain_id, x) FROM STDIN (FORMAT binary)", None),
         ("COPY t (x) FROM STDIN (FORMAT binary)", Some("do not begin with")),
         ("SELECT 1 FROM (", Some("it cannot be read")),
-    ] {
-        let found = unbound_tables(text, &small);
+    ]);
+}
+
+#[test]
+fn the_lint_finds_joins_that_a_distributed_database_refuses() {
+    check(&[
+        ("SELECT 1 FROM t JOIN queue q ON q.x = t.x WHERE t.domain_id = $1", None),
+        (
+            "SELECT 1 FROM t LEFT JOIN queue q ON q.x = t.x WHERE t.domain_id = $1",
+            Some("t is joined with q"),
+        ),
+        (
+            "SELECT 1 FROM t JOIN queue q ON q.x = t.x WHERE t.domain_id = $1 FOR UPDATE",
+            Some("t is joined with q"),
+        ),
+        (
+            "UPDATE t SET x = 1 FROM queue q WHERE t.domain_id = $1 AND q.x = t.x",
+            Some("t is joined with q"),
+        ),
+        (
+            "UPDATE t SET x = 1 WHERE domain_id = $1 AND domain_id IN (SELECT id FROM domains)",
+            Some("domains is inside a scope with t"),
+        ),
+        (
+            "SELECT (SELECT count(*) FROM queue q WHERE q.x < t.x) FROM t WHERE t.domain_id = $1",
+            Some("q is inside a scope with t"),
+        ),
+        (
+            "INSERT INTO queue (x) SELECT x FROM t WHERE t.domain_id = $1",
+            Some("t is inside a scope with queue"),
+        ),
+        ("UPDATE queue SET x = 1 WHERE y IN (SELECT id FROM domains)", None),
+    ]);
+}
+
+fn check(statements: &[(&str, Option<&str>)]) {
+    for (text, expected) in statements {
+        let found = unbound_tables(text, &["domains", "queue"]);
         match expected {
             None => assert!(found.is_empty(), "{text}: {found:?}"),
             Some(fault) => {

@@ -1,0 +1,107 @@
+//! Claims on a cluster. Each task is claimed in a transaction of its own, so that a node that is
+//! away holds up only the domains that it stores. A server avoids these domains for a while,
+//! because each try may last until a connection times out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_model::ids::DomainId;
+use caseload_store::tasks::{Claims, begin, choose};
+use caseload_store::{ClaimTasks, StoreError};
+use parking_lot::Mutex;
+
+use super::claim::{mark_queued, new_tasks};
+use crate::domains::ids_and_names;
+use crate::engine::{Client, Engine};
+
+/// How long the domains of a node that did not answer are avoided.
+const AVOIDED_FOR: Duration = Duration::from_secs(5);
+
+/// The domains of nodes that did not answer, and until when they are avoided.
+#[derive(Debug, Default)]
+pub(crate) struct Avoided(Mutex<BTreeMap<DomainId, Instant>>);
+
+impl Avoided {
+    fn now(&self) -> BTreeSet<DomainId> {
+        let mut avoided = self.0.lock();
+        avoided.retain(|_, until| *until > Instant::now());
+        avoided.keys().copied().collect()
+    }
+
+    fn add(&self, domains: impl IntoIterator<Item = DomainId>) {
+        let until = Instant::now() + AVOIDED_FOR;
+        self.0.lock().extend(domains.into_iter().map(|domain| (domain, until)));
+    }
+}
+
+/// Leases runnable tasks to a server.
+pub(crate) async fn claim_apart(
+    engine: &Engine,
+    avoided: &Avoided,
+    command: ClaimTasks,
+) -> Result<Claims, StoreError> {
+    let now = command.now;
+    let new = engine.write((), |client, ()| Box::pin(new_tasks(client))).await?;
+    let hidden = avoided.now();
+    for (domain, id) in new.into_iter().filter(|(domain, _)| !hidden.contains(domain)) {
+        let mark = engine.write((domain, id), move |client, (domain, id)| {
+            Box::pin(mark_queued(client, *domain, id, now))
+        });
+        if let Err(fault) = mark.await {
+            avoid(engine, avoided, domain, &fault).await?;
+        }
+    }
+    let mut claims = Claims::default();
+    let mut command = Arc::new(command);
+    loop {
+        let choosing = (command.clone(), avoided.now());
+        let places = engine.write(choosing, |client, (command, avoided)| {
+            Box::pin(choose(client, command, avoided))
+        });
+        let mut failed = false;
+        for place in places.await? {
+            let beginning = (place.clone(), command.clone());
+            let begun = engine.write(beginning, |client, (place, command)| {
+                Box::pin(begin(client, place, command))
+            });
+            match begun.await {
+                Ok(begun) => claims.add(place, begun),
+                Err(fault) => {
+                    avoid(engine, avoided, place.domain, &fault).await?;
+                    failed = true;
+                }
+            }
+        }
+        // Tasks of other domains may take the slots of those that failed.
+        let wanted = command.tasks_max.saturating_sub(claims.claimed.len());
+        if !failed || wanted == 0 {
+            return Ok(claims);
+        }
+        Arc::make_mut(&mut command).tasks_max = wanted;
+    }
+}
+
+/// Avoids all domains that are on the node of this one.
+async fn avoid(
+    engine: &Engine,
+    avoided: &Avoided,
+    domain: DomainId,
+    fault: &StoreError,
+) -> Result<(), StoreError> {
+    tracing::warn!(%fault, domain = domain.0, "the tasks of a node cannot be claimed");
+    let same =
+        engine.read(None, domain, |client, domain| Box::pin(on_the_same_node(client, *domain)));
+    avoided.add(same.await?.into_iter().chain([domain]));
+    Ok(())
+}
+
+async fn on_the_same_node(client: &Client, domain: DomainId) -> Result<Vec<DomainId>, StoreError> {
+    let all: Vec<i64> = ids_and_names(client).await?.into_iter().map(|(id, _)| id).collect();
+    let select = "SELECT d.id FROM unnest($2::bigint[]) d (id) JOIN pg_dist_placement p
+         ON p.shardid = get_shard_id_for_distribution_column('domain_clocks', d.id)
+         WHERE p.groupid = (SELECT o.groupid FROM pg_dist_placement o
+             WHERE o.shardid = get_shard_id_for_distribution_column('domain_clocks', $1::bigint))";
+    let rows = client.rows(select, &[&domain.0, &all]).await?;
+    Ok(rows.iter().map(|row| DomainId(row.get(0))).collect())
+}

@@ -43,8 +43,8 @@ const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at FROM do
                      WHERE domain_id = $1";
 /// Waits until the task that wrote to the domain before has ended on the domain's node, too: its
 /// changes may become visible there a moment after it has left the queue.
-const EARLIER: &str = "SELECT 1 FROM tasks WHERE domain_id = $1 AND status = 3 AND writes
-                       AND status < 4 FOR UPDATE";
+const EARLIER: &str =
+    "SELECT 1 FROM tasks WHERE domain_id = $1 AND status = 3 AND writes FOR UPDATE";
 const RECORDS: &str =
     "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes, checksum)";
 
@@ -151,12 +151,13 @@ impl<'c> ChunkStore for Chunk<'c> {
             let (lock, lock_domain) =
                 (client.prepare(&lock()).await?, client.prepare(LOCK_DOMAIN).await?);
             let (select, clock) = (client.prepare(&select()).await?, client.prepare(CLOCK).await?);
-            let earlier = client.prepare(EARLIER).await?;
+            let earlier = match client.nodes() {
+                Nodes::Many if self.action.writes() => Some(client.prepare(EARLIER).await?),
+                _ => None,
+            };
             let wait = async {
-                match client.nodes() {
-                    Nodes::One => Ok(Vec::new()),
-                    Nodes::Many => client.prepared_rows(&earlier, &of_domain).await,
-                }
+                let Some(earlier) = &earlier else { return Ok(Vec::new()) };
+                client.prepared_rows(earlier, &of_domain).await
             };
             // Sent together, executed in this order: the reads see the state after the lock's wait.
             let (queued, there, waited, found, clock) = join!(

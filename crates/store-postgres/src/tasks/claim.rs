@@ -68,7 +68,7 @@ impl QueueStore for Client {
     }
 
     async fn give_back(&self, place: &QueuePlace) -> Result<(), StoreError> {
-        let end = "UPDATE task_queue SET lease_server = NULL, lease_until = 0
+        let end = "UPDATE task_queue SET lease_server = NULL, lease_until = 0, queued = FALSE
                    WHERE domain_id = $1 AND task_id = $2";
         self.execute(end, &[&place.domain.0, &place.id.as_bytes()]).await.map(drop)
     }
@@ -138,7 +138,7 @@ pub(super) async fn mark_queued(
              queued_at = coalesce(queued_at, greatest($4, created_at)),
              checksum = checksum + coalesce(queued_at, greatest($4, created_at))
                  - coalesce(queued_at, 0)
-             WHERE domain_id = $1 AND id = $2",
+             WHERE domain_id = $1 AND id = $2 AND status < 4",
             &[&domain.0, &id, &queued, &now.0],
         )
         .await?;

@@ -22,6 +22,12 @@ const DROPPING_MAX: Duration = Duration::from_secs(5);
 /// How long a session may take to appear on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A node of a cluster.
+pub(crate) struct Node {
+    pub(crate) client: Client,
+    pub(crate) shard: String,
+}
+
 /// The database of one test.
 pub(crate) struct Database {
     maintenance: String,
@@ -63,6 +69,23 @@ impl Database {
     /// A plain connection, independent of the store.
     pub(crate) async fn client(&self) -> Client {
         connect(&self.url()).await
+    }
+
+    /// A connection to the worker that stores a domain, as an administrator, and the name of a
+    /// table's shard there.
+    pub(crate) async fn client_of_node(&self, table: &str, domain: i64) -> Node {
+        let select = format!(
+            "SELECT n.nodeport, s.shardid FROM pg_dist_node n
+             JOIN pg_dist_placement p ON p.groupid = n.groupid
+             JOIN pg_dist_shard s ON s.shardid = p.shardid
+             WHERE s.shardid = get_shard_id_for_distribution_column('{table}', {domain}::bigint)"
+        );
+        let row = self.client().await.query_one(&select, &[]).await.unwrap();
+        let (port, shard): (i32, i64) = (row.get(0), row.get(1));
+        let mut url = url::Url::parse(&self.maintenance).unwrap();
+        url.set_path(&self.name);
+        url.set_port(Some(u16::try_from(port).unwrap())).unwrap();
+        Node { client: connect(url.as_str()).await, shard: format!("{table}_{shard}") }
     }
 
     /// Terminates about half of the open connections.

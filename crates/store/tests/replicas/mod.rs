@@ -12,5 +12,6 @@ mod round_trips;
 mod servers;
 mod sql_lint;
 mod stalled;
+mod two_moments;
 
 pub(crate) use database::Database;

@@ -108,6 +108,7 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
       : empty("No issues yet", h("a", { href: "#/new-import" }, "Import some"), " from a file, or send them through the API."));
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
+    cursor = null; // The list asks for more while it is empty, and would be refused again.
     fill(body, failed(error, reload));
     fill(heading, "");
   }

@@ -50,6 +50,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
       : empty("No people yet", h("a", { href: "#/new-import" }, "Import profiles"), " from a file."));
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
+    cursor = null; // The list asks for more while it is empty, and would be refused again.
     fill(body, failed(error, reload));
   }
   const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });

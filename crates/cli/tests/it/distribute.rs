@@ -74,6 +74,8 @@ fn a_copied_store_is_distributed_served_checked_copied_and_emptied() {
     assert!(place(&again).contains("0 tables placed"), "{}", transcript_of(&again));
     assert_eq!(served(&workdir, &key, first.url()), exported);
     workdir.good(&["check", "--store", first.url()]);
+    workdir.good(&["domain", "create", "later", "--store", first.url()]);
+    workdir.good(&["domain", "delete", "later", "--yes", "--store", first.url()]);
 
     // Into an empty store that is distributed already, and back into a file.
     workdir.good(&["domain", "create", "gone", "--store", second.url()]);

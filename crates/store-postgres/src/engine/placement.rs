@@ -101,8 +101,17 @@ pub(crate) async fn place_tables(
          SET LOCAL client_min_messages = 'warning';
          SET LOCAL citus.multi_shard_modify_mode = 'sequential'";
     client.batch_execute(begin).await.map_err(store_error)?;
+    // The engine gives a table on the coordinator a new sequence, which would begin with ids that
+    // domains have or had.
+    let last_id =
+        "SELECT pg_sequence_last_value(pg_get_serial_sequence('domains', 'id')::regclass)";
+    let last_id = client.query_one(last_id, &[]).await.map_err(store_error)?;
     for step in &steps {
         client.batch_execute(step).await.map_err(|error| not_placed(step, &error))?;
+    }
+    if let Some(last_id) = last_id.get::<_, Option<i64>>(0) {
+        let go_on = "SELECT setval(pg_get_serial_sequence('domains', 'id'), $1)";
+        client.query_one(go_on, &[&last_id]).await.map_err(store_error)?;
     }
     client.batch_execute("COMMIT").await.map_err(|error| not_placed("COMMIT", &error))
 }

@@ -32,6 +32,9 @@ impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
+        if identities.is_empty() {
+            return Ok(0);
+        }
         let (keys, ids) = columns(identities);
         // A cluster would report all rows as inserted, also those that were there.
         let insert = "WITH inserted AS (

@@ -8,8 +8,8 @@ use crate::common::{PATIENCE, Server, Workdir, exists, plain, profiles, signal, 
 const FROM_TO: [&str; 5] =
     ["copy", "--from", "sqlite:caseload-data/caseload.db", "--to", "sqlite:moved/caseload.db"];
 
-/// Fills a store with records of every kind; returns its export.
-fn filled(workdir: &Workdir) -> (String, String) {
+/// Fills a store with records of every kind; returns its export and the key of its domain.
+pub(crate) fn filled(workdir: &Workdir) -> (String, String) {
     let server = workdir.serve();
     let entry = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n}000,\"tags\":[\"t{n}\"]}}\n");
     workdir.write("issues.jsonl", (1..=900).map(entry).collect::<String>());

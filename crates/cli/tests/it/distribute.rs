@@ -4,6 +4,7 @@
 
 use caseload_teststore::{Database, nodes, query};
 
+use super::copy::filled;
 use crate::common::{Server, Workdir, profiles, transcript_of};
 
 /// The words after `error:` and `hint:`.
@@ -27,20 +28,6 @@ fn a_store_that_cannot_be_distributed_is_refused_with_a_hint() {
     assert!(said.contains("hint: install it on each database server"), "{said}");
 }
 
-/// A store with profiles and issues of one domain, in a file. Returns the domain's key, and an
-/// export of its issues.
-fn filled(workdir: &Workdir) -> (String, String) {
-    let server = workdir.serve();
-    workdir.write("profiles.jsonl", profiles(3000, "p"));
-    server.good(&["bulk", "submit", "create_core_profiles", "profiles.jsonl", "--wait"]);
-    let issue = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n}000,\"tags\":[\"t{n}\"]}}\n");
-    workdir.write("issues.jsonl", (1..=500).map(issue).collect::<String>());
-    server.good(&["issues", "import", "issues.jsonl"]);
-    let (exported, key) = (server.good(&["issues", "export"]), server.key.clone());
-    assert!(server.terminate().0.success());
-    (key, exported)
-}
-
 /// The export of a server on the store, which also completes a task.
 fn served(workdir: &Workdir, key: &str, store: &str) -> String {
     let mut serve = workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]);
@@ -59,7 +46,7 @@ fn a_copied_store_is_distributed_served_checked_copied_and_emptied() {
         return;
     }
     let workdir = Workdir::new();
-    let (key, exported) = filled(&workdir);
+    let (exported, key) = filled(&workdir);
     let (first, second) = (Database::on_nodes(), Database::on_nodes());
     let from = "sqlite:caseload-data/caseload.db";
     workdir.good(&["copy", "--from", from, "--to", first.url()]);

@@ -1,7 +1,6 @@
 //! A database for one test, created on the server at `TEST_DATABASE_URL` and dropped with its
 //! value. Dropping it has a timeout: PostgreSQL waits for each of its processes, even for one whose
-//! client left while it connected. On a cluster it is a
-//! distributed database ([`nodes`]).
+//! client left while it connected. On a cluster it is a distributed database ([`nodes`]).
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -48,12 +47,6 @@ impl Database {
             nodes::distribute_store(&database.name).await;
         });
         database
-    }
-
-    /// Whether its tables are on several nodes.
-    #[expect(clippy::unused_self, reason = "all databases of a run are of the same kind")]
-    pub(crate) fn is_distributed(&self) -> bool {
-        nodes::is_distributed()
     }
 
     /// A new server on this database.

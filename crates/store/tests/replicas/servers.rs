@@ -13,6 +13,7 @@ use caseload_store::{
     ApplyChunk, CancelTask, ChunkEntries, ClaimTasks, CreateDomain, Idempotent, OpenMode,
     RenewLeases, StoreError,
 };
+use caseload_teststore::nodes;
 use futures_util::future::join_all;
 
 use super::Database;
@@ -213,7 +214,7 @@ fn chunk_with_feed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_rolled_back_by_the_database_is_applied_again_whole() {
     let database = Database::new();
-    if database.is_distributed() {
+    if nodes::is_distributed() {
         // A session cannot choose the victim of a deadlock between two nodes.
         return;
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::task::{Action, Counts};
 use caseload_store::{ClaimedTask, StoreError};
+use caseload_teststore::nodes;
 
 use super::Database;
 use super::cutter::Cutter;
@@ -92,7 +93,7 @@ const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_that_works_too_long_is_undone_and_releases_its_locks() {
     let database = Database::new();
-    if database.is_distributed() {
+    if nodes::is_distributed() {
         // A cluster has no triggers on distributed tables.
         return;
     }

@@ -11,7 +11,7 @@ use caseload_client::{Client, Payload};
 use caseload_location::open;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimTasks, OpenMode};
+use caseload_store::{ClaimTasks, OpenMode, QueueTurn};
 
 use super::database::{commits, connect, fresh};
 use super::report::{ClaimRow, Report};
@@ -119,6 +119,7 @@ async fn claims(url: &str, claimers: usize) -> Result<f64> {
         lease_until: UnixMillis(NOW.0 + 600_000),
         tasks_max: 1,
         reachable_since: UnixMillis(i64::MIN),
+        turn: QueueTurn::default(),
     };
     let begun = Instant::now();
     let mut running = Vec::new();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimTasks, ClaimedTask, WorkerSlots};
+use caseload_store::{ClaimTasks, ClaimedTask, QueueTurn, WorkerSlots};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 pub struct Slots {
     server: String,
     lease_ms: i64,
+    turn: QueueTurn,
     state: Mutex<State>,
     filled: Notify,
 }
@@ -31,7 +32,13 @@ impl Slots {
     /// So many free slots of a server whose leases last for `lease_ms`.
     pub fn new(server: impl Into<String>, lease_ms: i64, free: usize) -> Self {
         let state = State { free, closed: false, tasks: VecDeque::new() };
-        Self { server: server.into(), lease_ms, state: Mutex::new(state), filled: Notify::new() }
+        Self {
+            server: server.into(),
+            lease_ms,
+            turn: QueueTurn::default(),
+            state: Mutex::new(state),
+            filled: Notify::new(),
+        }
     }
 
     /// The end of a lease that begins or is renewed at `now`.
@@ -71,6 +78,7 @@ impl WorkerSlots for Slots {
             lease_until: self.lease_until(now),
             tasks_max: std::mem::take(&mut self.state.lock().free),
             reachable_since: UnixMillis(i64::MIN),
+            turn: self.turn.clone(),
         }
     }
 

@@ -19,8 +19,8 @@ use caseload_model::record::PreparedEntry;
 use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
-    pack_block,
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, QueueTurn,
+    Store, pack_block,
 };
 use rusqlite::{Connection, params};
 use tokio_postgres::NoTls;
@@ -213,6 +213,7 @@ async fn applied(
         lease_until,
         tasks_max: 1,
         reachable_since: UnixMillis(i64::MIN),
+        turn: QueueTurn::default(),
     };
     let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
     let command = ApplyChunk {

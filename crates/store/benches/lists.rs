@@ -17,7 +17,7 @@ use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
-    OpenMode, Store, pack_block,
+    OpenMode, QueueTurn, Store, pack_block,
 };
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -164,6 +164,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
             lease_until: UnixMillis(NOW.0 + 1_000_000),
             tasks_max: 1,
             reachable_since: UnixMillis(i64::MIN),
+            turn: QueueTurn::default(),
         };
         let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
         let mut part = Some(ChunkEntries {

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 25] = [
+const MIGRATIONS: [(&str, &str); 26] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -108,6 +108,10 @@ const MIGRATIONS: [(&str, &str); 25] = [
     (
         "store-postgres/migrations/V13__unfinished_tasks.sql",
         "2d39dc3808cd2fa070d33430e8e280467991cfb8a5802a52ef55f8a62e952bfd",
+    ),
+    (
+        "store-postgres/migrations/V14__queue_order.sql",
+        "582ed0bd2bc0f4e4d67fbb536631be315fb63bac2a3fc474c23ba6a8ce070805",
     ),
 ];
 

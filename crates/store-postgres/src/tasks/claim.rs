@@ -15,6 +15,9 @@ use crate::engine::Client;
 use crate::notify;
 use crate::tx::{DomainTx, ReadRow};
 
+/// New tasks that a claim marks as queued.
+const NEW_MAX: i64 = 100;
+
 /// The leases whose claims were answered. Only these are renewed: a lease whose commit got no
 /// answer may exist although no server works on the task, and has to end.
 #[derive(Debug, Default)]
@@ -91,8 +94,9 @@ impl QueueStore for Client {
                  AND (not_before <= $5 OR not_before > $6)
                  AND (lease_server IS NULL OR lease_until <= $5 OR lease_until > $6)
                  FOR UPDATE SKIP LOCKED) free, domains d
-                 WHERE q.domain_id = $1 AND q.domain_id = free.domain_id AND d.id = $1
-                 AND q.task_id = free.task_id RETURNING q.lease_epoch, free.died, d.name",
+                 WHERE q.domain_id = $1 AND q.task_id = $2 AND q.domain_id = free.domain_id
+                 AND q.task_id = free.task_id AND d.id = $1
+                 RETURNING q.lease_epoch, free.died, d.name",
                 &[
                     &place.domain.0,
                     &id,
@@ -116,11 +120,12 @@ impl QueueStore for Client {
     }
 }
 
-/// The domains and ids of tasks that are not marked as queued. Those that another server is marking
-/// are passed over.
+/// The domains and ids of some tasks that are not marked as queued, without those that another
+/// server is marking.
 pub(super) async fn new_tasks(client: &Client) -> Result<Vec<(DomainId, Vec<u8>)>, StoreError> {
-    let new = "SELECT domain_id, task_id FROM task_queue WHERE NOT queued FOR UPDATE SKIP LOCKED";
-    let new = client.rows(new, &[]).await?;
+    let new = "SELECT domain_id, task_id FROM task_queue WHERE NOT queued LIMIT $1
+               FOR UPDATE SKIP LOCKED";
+    let new = client.rows(new, &[&NEW_MAX]).await?;
     Ok(new.iter().map(|row| (DomainId(row.get(0)), row.get(1))).collect())
 }
 

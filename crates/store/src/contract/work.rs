@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
@@ -87,6 +88,23 @@ pub struct ClaimTasks {
     /// The end of the last outage of the store that the server knows of. No server could renew its
     /// leases until then, so that one that ran out does not mean that its server died.
     pub reachable_since: UnixMillis,
+    /// The server's place in a long queue.
+    pub turn: QueueTurn,
+}
+
+/// The id of the domain at which the next claim of a server begins to look, if the queue is longer
+/// than a claim reads. All claims of a server share it.
+#[derive(Debug, Clone, Default)]
+pub struct QueueTurn(Arc<AtomicI64>);
+
+impl QueueTurn {
+    pub fn get(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn set(&self, domain: i64) {
+        self.0.store(domain, Ordering::Relaxed);
+    }
 }
 
 impl ClaimTasks {

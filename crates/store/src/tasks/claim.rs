@@ -3,9 +3,11 @@
 //! raises the task's epoch; a chunk under an older epoch cannot commit. [`FairQueue`] chooses the
 //! next tasks. Instants are those of the claiming server: if clocks differ, a lease may be taken
 //! early, which costs a chunk and breaks nothing. A clock that was wrong for a moment delays no
-//! task for longer than [`WAIT_MS_MAX`].
+//! task for longer than [`WAIT_MS_MAX`]. A claim reads no more than [`PLACES_MAX`] places, so its
+//! cost is bounded however many tasks wait.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Task, TaskStatus};
@@ -14,12 +16,15 @@ use caseload_model::time::UnixMillis;
 use super::fair_queue::{FairQueue, QueuePlace, QueuedTask};
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskTables, task};
 use super::trial::death;
-use crate::sql::Query;
+use crate::sql::{OwnedValue, Query, Row};
 use crate::{ClaimTasks, ClaimedTask, StoreError};
 
 /// A lease or a pause that ends later than this, in milliseconds from now, does not count: a clock
 /// that was ahead has set it. No lease that a server may ask for is longer.
 const WAIT_MS_MAX: i64 = 3_600_000;
+/// Unfinished tasks that a claim reads. If there are more, it reads a part of those that wait, and
+/// the next claim of the same server goes on with the domain after the last one that it chose.
+const PLACES_MAX: usize = 256;
 
 /// The latest end of a lease or a pause that counts.
 pub const fn latest_wait(now: UnixMillis) -> UnixMillis {
@@ -99,19 +104,33 @@ pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Cla
     Ok(claims)
 }
 
-/// The tasks that a server should have next, of all domains but the avoided ones.
+/// The tasks that a server should have next, of all domains but the avoided ones. Of a long queue
+/// it looks at one part.
 pub async fn choose<S: QueueStore>(
     store: &S,
     command: &ClaimTasks,
     avoided: &BTreeSet<DomainId>,
 ) -> Result<Vec<QueuePlace>, StoreError> {
-    let mut queue = FairQueue::default();
-    for task in store.ask(&unfinished::<S::Tables>(command.now)).await? {
+    let whole = store.ask(&unfinished::<S::Tables>(command.now, PLACES_MAX + 1)).await?;
+    let (mut queue, tasks) = if whole.len() <= PLACES_MAX {
+        command.turn.set(0);
+        (FairQueue::whole(), whole)
+    } else {
+        (FairQueue::part(), part_of_queue(store, command).await?)
+    };
+    let last_read = tasks.last().map(|task| task.place.domain).filter(|_| queue.is_part());
+    for task in tasks {
         if !avoided.contains(&task.place.domain) {
             queue.add(task);
         }
     }
-    Ok(queue.choose(command.tasks_max))
+    let chosen = queue.choose(command.tasks_max);
+    if let Some(last_read) = last_read {
+        // If only avoided domains were read, others come next.
+        let last = chosen.last().map_or(last_read, |place| place.domain);
+        command.turn.set(last.0 + 1);
+    }
+    Ok(chosen)
 }
 
 /// Leases a task to a server and starts it.
@@ -139,20 +158,74 @@ pub async fn begin<S: QueueStore>(
     })))
 }
 
-/// All unfinished tasks.
-fn unfinished<T: TaskTables>(now: UnixMillis) -> Query<QueuedTask> {
+/// Runnable tasks of a long queue: of the domains from the server's turn on, and from the first
+/// domain again after the last one.
+async fn part_of_queue<S: QueueStore>(
+    store: &S,
+    command: &ClaimTasks,
+) -> Result<Vec<QueuedTask>, StoreError> {
+    if command.turn.get() == 0 {
+        // Servers begin at different domains.
+        let last = store.ask(&last_domain::<S::Tables>()).await?.pop().unwrap_or_default();
+        let seed = command
+            .server
+            .bytes()
+            .fold(command.now.0, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+        command.turn.set(seed.rem_euclid(last.max(1)) + 1);
+    }
+    let (now, from) = (command.now, command.turn.get());
+    let mut part = store.ask(&waiting::<S::Tables>(now, from..i64::MAX, PLACES_MAX)).await?;
+    if part.len() < PLACES_MAX {
+        let left = PLACES_MAX - part.len();
+        part.extend(store.ask(&waiting::<S::Tables>(now, 0..from, left)).await?);
+    }
+    Ok(part)
+}
+
+/// The columns of a task in the queue. `?1` is the current time, `?2` the latest wait that counts.
+const QUEUED: &str = "domain_id, seq, task_id, writes,
+    lease_server IS NOT NULL AND lease_until > ?1 AND lease_until <= ?2,
+    not_before <= ?1 OR not_before > ?2";
+/// The order of [`FairQueue::add`].
+const ORDER: &str = "domain_id IN (SELECT id FROM domains) ORDER BY domain_id, writes, seq";
+
+fn queued(row: &dyn Row) -> Result<QueuedTask, StoreError> {
+    let place = QueuePlace { domain: row.get(0)?, seq: row.get(1)?, id: row.get(2)? };
+    Ok(QueuedTask { place, writes: row.get(3)?, leased: row.get(4)?, due: row.get(5)? })
+}
+
+/// The first unfinished tasks.
+fn unfinished<T: TaskTables>(now: UnixMillis, places_max: usize) -> Query<QueuedTask> {
+    let select = format!("SELECT {QUEUED} FROM {} q WHERE {ORDER} LIMIT ?3", T::QUEUE);
+    let values = [now.0, latest_wait(now).0, places_max as i64].map(OwnedValue::from);
+    Query::new(select, values, queued)
+}
+
+/// The first runnable tasks of these domains.
+fn waiting<T: TaskTables>(
+    now: UnixMillis,
+    domains: Range<i64>,
+    places_max: usize,
+) -> Query<QueuedTask> {
     let select = format!(
-        "SELECT domain_id, seq, task_id, writes,
-         lease_server IS NOT NULL AND lease_until > ?1 AND lease_until <= ?2,
-         not_before <= ?1 OR not_before > ?2
-         FROM {} q WHERE domain_id IN (SELECT id FROM domains)
-         ORDER BY domain_id, writes, seq",
+        "SELECT {QUEUED} FROM {} q WHERE domain_id >= ?3 AND domain_id < ?4
+         AND (lease_server IS NULL OR lease_until <= ?1 OR lease_until > ?2)
+         AND (not_before <= ?1 OR not_before > ?2)
+         AND NOT (writes AND EXISTS (SELECT 1 FROM {} o
+             WHERE o.domain_id = q.domain_id AND o.writes AND o.seq < q.seq))
+         AND {ORDER} LIMIT ?5",
+        T::QUEUE,
         T::QUEUE
     );
-    Query::new(select, [now.into(), latest_wait(now).into()], |row| {
-        let place = QueuePlace { domain: row.get(0)?, seq: row.get(1)?, id: row.get(2)? };
-        let (writes, leased, due) = (row.get(3)?, row.get(4)?, row.get(5)?);
-        Ok(QueuedTask { place, writes, leased, due })
+    let Range { start, end } = domains;
+    let values = [now.0, latest_wait(now).0, start, end, places_max as i64].map(OwnedValue::from);
+    Query::new(select, values, queued)
+}
+
+/// The highest id of a domain in the queue.
+fn last_domain<T: TaskTables>() -> Query<i64> {
+    Query::new(format!("SELECT coalesce(max(domain_id), 0) FROM {} q", T::QUEUE), [], |row| {
+        row.get(0)
     })
 }
 

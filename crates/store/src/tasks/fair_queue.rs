@@ -1,21 +1,22 @@
 //! The fair queue: which of the unfinished tasks are leased next. Per domain the oldest unfinished
 //! writing task is runnable and no other writing one; reading tasks are always runnable. The domain
-//! with the fewest running tasks comes first. Pure: a backend adds the tasks that it reads, and
-//! leases those that are chosen.
-
-use std::collections::BTreeMap;
+//! with the fewest running tasks comes first. If only a part of a long queue is read, its running
+//! tasks are not known, and the domains have their turns in the order of that part. Pure: a backend
+//! adds the tasks that it reads, and leases those that are chosen.
 
 use caseload_model::ids::DomainId;
 
 /// The unfinished tasks as one transaction reads them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FairQueue {
-    domains: BTreeMap<DomainId, DomainQueue>,
-    domain_with_writer: Option<DomainId>,
+    in_turns: bool,
+    domains: Vec<DomainQueue>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct DomainQueue {
+    id: DomainId,
+    has_writer: bool,
     running: u32,
     /// Places of the runnable tasks.
     runnable: Vec<QueuePlace>,
@@ -41,11 +42,29 @@ pub(super) struct QueuedTask {
 }
 
 impl FairQueue {
+    /// The whole queue.
+    pub(super) const fn whole() -> Self {
+        Self { in_turns: false, domains: Vec::new() }
+    }
+
+    /// A part of a long one, with its runnable tasks alone.
+    pub(super) const fn part() -> Self {
+        Self { in_turns: true, domains: Vec::new() }
+    }
+
+    pub(super) const fn is_part(&self) -> bool {
+        self.in_turns
+    }
+
     /// Adds a task. Tasks come by domain; in a domain first those that read, and the oldest first.
     pub(super) fn add(&mut self, task: QueuedTask) {
         let id = task.place.domain;
-        let domain = self.domains.entry(id).or_default();
-        if task.writes && self.domain_with_writer.replace(id) == Some(id) {
+        if self.domains.last().is_none_or(|last| last.id != id) {
+            let new = DomainQueue { id, has_writer: false, running: 0, runnable: Vec::new() };
+            self.domains.push(new);
+        }
+        let Some(domain) = self.domains.last_mut() else { return };
+        if task.writes && std::mem::replace(&mut domain.has_writer, true) {
             return;
         }
         if task.leased {
@@ -57,15 +76,18 @@ impl FairQueue {
 
     /// At most `tasks_max` tasks: again and again one of the domain that has the fewest so far.
     pub(super) fn choose(self, tasks_max: usize) -> Vec<QueuePlace> {
-        let mut domains: Vec<_> = self.domains.into_values().collect();
+        let Self { in_turns, mut domains } = self;
         for domain in &mut domains {
             domain.runnable.sort_unstable_by(|a, b| b.cmp(a));
         }
         let mut chosen = Vec::new();
         while chosen.len() < tasks_max {
             let waiting = domains.iter_mut().filter(|domain| !domain.runnable.is_empty());
-            let next =
-                waiting.min_by_key(|domain| (domain.running, domain.runnable.last().cloned()));
+            // Of several smallest ones the first is taken.
+            let next = waiting.min_by_key(|domain| {
+                let oldest = domain.runnable.last().filter(|_| !in_turns);
+                (domain.running, oldest.cloned())
+            });
             let Some(domain) = next else { break };
             chosen.extend(domain.runnable.pop());
             domain.running += 1;
@@ -112,8 +134,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn in_a_part_of_a_long_queue_the_domains_have_their_turns() {
+        let reads = |domain, place| (domain, place, false, false, true);
+        let tasks = [reads(7, 5), reads(7, 6), reads(9, 8), reads(2, 1), reads(2, 3)];
+        assert_eq!(chosen_of(FairQueue::part(), &tasks, 4), [5, 8, 1, 6]);
+    }
+
     fn chosen(tasks: &[Task], tasks_max: usize) -> Vec<i64> {
-        let mut queue = FairQueue::default();
+        chosen_of(FairQueue::whole(), tasks, tasks_max)
+    }
+
+    fn chosen_of(mut queue: FairQueue, tasks: &[Task], tasks_max: usize) -> Vec<i64> {
         for (domain, seq, writes, leased, due) in tasks.iter().copied() {
             let place = QueuePlace { seq, domain: DomainId(domain), id: String::new() };
             queue.add(QueuedTask { place, writes, leased, due });

@@ -180,7 +180,8 @@ macro_rules! statements_of {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_statement_binds_each_of_its_tables_to_a_domain() {
     let texts = statements_of!(
-        tasks: metrics_count_the_tasks_that_wait_and_those_that_run;
+        tasks: metrics_count_the_tasks_that_wait_and_those_that_run,
+            in_a_queue_longer_than_a_claim_reads_every_domain_has_its_turn;
         domains: deleting_a_domain_removes_all_its_data_and_no_other_data,
             an_agent_id_that_exists_is_refused, records_of_an_unknown_domain_are_refused,
             apps_get_increasing_publish_ids, a_key_grants_access_until_it_expires_or_is_revoked;

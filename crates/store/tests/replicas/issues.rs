@@ -14,7 +14,7 @@ use caseload_model::issue_query::{
 use caseload_model::task::Action;
 use caseload_store::{
     AddMessage, ClaimTasks, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues,
-    StepForm, StepIssues, Store, StoreError, WriteOrigin,
+    QueueTurn, StepForm, StepIssues, Store, StoreError, WriteOrigin,
 };
 use caseload_testdata::SplitMix;
 use caseload_teststore::nodes;
@@ -404,6 +404,7 @@ async fn an_edit_that_waits_too_long_for_a_locked_issue_reports_the_lock() {
         lease_until: later(1000),
         tasks_max: 1,
         reachable_since: caseload_model::time::UnixMillis(i64::MIN),
+        turn: QueueTurn::default(),
     };
     store.claim_tasks(claim).await.unwrap();
     let other = database.client().await;

@@ -11,8 +11,8 @@ use caseload_model::payload::Block;
 use caseload_model::task::{Action, Counts, Outcome, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Idempotent, OpenMode, RenewLeases,
-    StagePayload, Store, StoreError,
+    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Idempotent, OpenMode, QueueTurn,
+    RenewLeases, StagePayload, Store, StoreError,
 };
 
 use super::Database;
@@ -91,6 +91,7 @@ async fn work(store: &Arc<dyn Store>, server: &str, domain: &Domain, id: &str) -
             lease_until,
             tasks_max: 1,
             reachable_since: UnixMillis(i64::MIN),
+            turn: QueueTurn::default(),
         };
         let claimed = store.claim_tasks(claim).await.unwrap_or_default();
         if claimed.is_empty() {

@@ -11,7 +11,7 @@ use caseload_model::task::{Action, Counts};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkEntries, ClaimTasks, CreateDomain, Idempotent, OpenMode,
-    RenewLeases, StoreError,
+    QueueTurn, RenewLeases, StoreError,
 };
 use caseload_teststore::nodes;
 use futures_util::future::join_all;
@@ -327,6 +327,7 @@ async fn a_lease_that_ran_out_in_an_outage_or_was_the_servers_own_is_not_a_death
             lease_until: UnixMillis(now.0 + LEASE_MS),
             tasks_max: 1,
             reachable_since: if after_outage { now } else { never },
+            turn: QueueTurn::default(),
         };
         let claimed = store.claim_tasks(command).await.unwrap().remove(0);
         assert_eq!(claimed.one_by_one, one_by_one, "{server} at {now:?}");

@@ -56,6 +56,7 @@ macro_rules! store_suite {
             claiming_leases_the_oldest_writing_task_and_queues_the_rest,
             reading_tasks_do_not_wait_for_writing_ones,
             the_fair_queue_serves_domains_in_turn,
+            in_a_queue_longer_than_a_claim_reads_every_domain_has_its_turn,
             a_lease_expires_can_be_renewed_and_can_be_released,
             a_clock_that_was_ahead_delays_no_task_for_longer_than_an_hour,
             a_failed_attempt_is_repeated_later_and_the_fifth_fails_the_task,

@@ -16,7 +16,7 @@ use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
-    RecordKind, Store, StoreError, pack_block,
+    QueueTurn, RecordKind, Store, StoreError, pack_block,
 };
 
 /// The current time of most tests.
@@ -94,6 +94,7 @@ pub(crate) async fn claim_at(
         lease_until,
         tasks_max,
         reachable_since: UnixMillis(i64::MIN),
+        turn: QueueTurn::default(),
     };
     store.claim_tasks(command).await.unwrap()
 }

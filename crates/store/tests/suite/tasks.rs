@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
+use caseload_model::time::UnixMillis;
 use caseload_store::{
-    CreateTask, FailAttempt, IdempotencyKey, ListTasks, RenewLeases, Store, StoreError,
-    StoredAnswer, TaskAnswer,
+    ClaimTasks, CreateTask, FailAttempt, IdempotencyKey, ListTasks, QueueTurn, RenewLeases, Store,
+    StoreError, StoredAnswer, TaskAnswer,
 };
 
 use super::support::{
@@ -183,6 +184,47 @@ pub(crate) async fn the_fair_queue_serves_domains_in_turn(store: Arc<dyn Store>)
         order.extend(claim(&store, 1).await.into_iter().map(|c| c.task.id));
     }
     assert_eq!(order, ["b1", "q1", "b2", "b3"]);
+}
+
+pub(crate) async fn in_a_queue_longer_than_a_claim_reads_every_domain_has_its_turn(
+    store: Arc<dyn Store>,
+) {
+    let (busy, quiet) = (domain(&store, "busy").await, domain(&store, "quiet").await);
+    let entry = lines(&[r#"{"core-profile-id":"1"}"#]);
+    for n in 0..300 {
+        store.create_task(task_of(&busy, &format!("b{n:03}"), GET, &entry, 1)).await.unwrap();
+    }
+    for id in ["q0", "q1"] {
+        store.create_task(task_of(&quiet, id, GET, &entry, 1)).await.unwrap();
+    }
+    // Of the writing tasks of a domain one is runnable, however many wait.
+    let writing = domain(&store, "writing").await;
+    for n in 0..300 {
+        store
+            .create_task(task_of(&writing, &format!("w{n:03}"), CREATE, &uids(1), 1))
+            .await
+            .unwrap();
+    }
+    let turn = QueueTurn::default();
+    let mut order = Vec::new();
+    for _ in 0..303 {
+        let command = ClaimTasks {
+            server: "server-1".to_owned(),
+            now: NOW,
+            lease_until: later(30_000),
+            tasks_max: 1,
+            reachable_since: UnixMillis(i64::MIN),
+            turn: turn.clone(),
+        };
+        order.extend(store.claim_tasks(command).await.unwrap().into_iter().map(|c| c.task.id));
+    }
+    let place = |id: &str| order.iter().position(|claimed| claimed == id);
+    assert!(place("q0") < Some(5) && place("q1") < Some(9), "{:?}", &order[..9]);
+    let writes: Vec<&String> = order.iter().filter(|id| id.starts_with('w')).collect();
+    assert_eq!(writes, ["w000"]);
+    let of_busy: Vec<&String> = order.iter().filter(|id| id.starts_with('b')).collect();
+    assert_eq!(of_busy.len(), 300, "each task is leased once");
+    assert!(of_busy.is_sorted(), "the oldest task of a domain comes first: {of_busy:?}");
 }
 
 pub(crate) async fn a_lease_expires_can_be_renewed_and_can_be_released(store: Arc<dyn Store>) {

@@ -12,7 +12,7 @@ use caseload_model::profile::prepare_creates;
 use caseload_model::task::{Outcome, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, Store,
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, QueueTurn, Store,
 };
 use caseload_teststore::Backend;
 use reqwest::{Method, Response};
@@ -44,6 +44,7 @@ impl Other {
             lease_until,
             tasks_max: 1,
             reachable_since: UnixMillis(i64::MIN),
+            turn: QueueTurn::default(),
         };
         self.store.claim_tasks(command).await.unwrap().remove(0)
     }

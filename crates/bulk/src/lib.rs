@@ -10,6 +10,7 @@ mod entry_reader;
 mod expiry_clock;
 mod one_by_one;
 mod outage;
+mod patience;
 mod progress;
 mod purge;
 mod runner;

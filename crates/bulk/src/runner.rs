@@ -2,7 +2,9 @@
 //! order and fairness: it leases one writing task of a domain at a time, so the domains share the
 //! writer chunk by chunk. The runner registers its worker slots, which the store may fill at once.
 //! A wake-up announces other work. The runner also polls, for work that no wake-up announces: tasks
-//! from another server, leases that ran out.
+//! from another server, leases that ran out. Of many servers that share a store, a wake-up wakes
+//! all and a few get work, so a server that looks in vain again and again waits before it looks
+//! next ([`Patience`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +13,13 @@ use caseload_model::time::Clock;
 use caseload_store::{ClaimTasks, RenewLeases, StoreError, Upkeep, Work, WorkerSlots as _};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 
 use crate::context::Context;
 use crate::entry_reader::queue_limits;
 use crate::expiry_clock::ExpiryClock;
 use crate::outage::Outage;
+use crate::patience::Patience;
 use crate::purge::purge_loop;
 use crate::settling::settling_loop;
 use crate::worker;
@@ -137,12 +140,17 @@ async fn run(context: Context, config: RunnerConfig) {
     let slots = Arc::new(Slots::new(config.server.clone(), lease_ms, config.tasks_at_once));
     context.store.register(slots.clone());
     let mut workers = JoinSet::new();
-    let mut look = true;
+    let mut patience = Patience::new(config.poll_every, Instant::now());
+    let (mut look, mut woken) = (true, false);
     while !*stopping.borrow() {
         if look {
             wake_ups.borrow_and_update();
+            let found = claim(&context, &slots, &mut workers).await > 0;
+            // Without a free slot it did not look.
+            patience.looked(found, woken && slots.is_any_free(), Instant::now());
+            woken = false;
             // A claim may have left work for another slot of the same round.
-            look = claim(&context, &slots, &mut workers).await > 0;
+            look = found;
             continue;
         }
         tokio::select! {
@@ -157,12 +165,13 @@ async fn run(context: Context, config: RunnerConfig) {
                 look = !slots.is_any_free();
                 slots.free(1);
             }
-            woken = wake_ups.changed(), if slots.is_any_free() => {
-                if woken.is_err() {
+            wake_up = wake_ups.changed(), if !woken && slots.is_any_free() => {
+                if wake_up.is_err() {
                     break;
                 }
-                look = true;
+                woken = true;
             }
+            () = sleep_until(patience.until()), if woken => look = true,
             () = tokio::time::sleep(config.poll_every) => look = true,
         }
     }

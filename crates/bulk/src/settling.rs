@@ -12,6 +12,9 @@ use crate::context::Context;
 
 /// Pause between two steps, so that settling takes only a part of the writer's time.
 const STEP_PAUSE: Duration = Duration::from_millis(5);
+/// Rounds that a server leaves out at most, one more after each round that found nothing: every
+/// round asks all nodes of the store, and another server may settle these texts.
+const ROUNDS_LEFT_OUT_MAX: u32 = 9;
 /// Rounds after which segments with deleted issues are replaced, too.
 const ROUNDS_PER_ERASURE: u32 = 600;
 
@@ -20,7 +23,7 @@ pub(crate) async fn settling_loop(context: Context, store: Arc<dyn Upkeep>, ever
     let mut stopping = context.stopping.clone();
     let mut round = tokio::time::interval(every);
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut rounds = 0_u32;
+    let (mut rounds, mut left_out, mut idle) = (0_u32, 0, 0);
     while !*stopping.borrow() {
         tokio::select! {
             biased;
@@ -28,22 +31,34 @@ pub(crate) async fn settling_loop(context: Context, store: Arc<dyn Upkeep>, ever
             _ = round.tick() => {
                 rounds += 1;
                 let erases = rounds.is_multiple_of(ROUNDS_PER_ERASURE);
+                if left_out < idle && !erases {
+                    left_out += 1;
+                    continue;
+                }
                 let how = if erases { SettleTexts::Erasures } else { SettleTexts::Due };
-                settle(&context, &*store, how).await;
+                let found = settle(&context, &*store, how).await;
+                idle = if found { 0 } else { ROUNDS_LEFT_OUT_MAX.min(idle + 1) };
+                left_out = 0;
             }
         }
     }
 }
 
-async fn settle(context: &Context, store: &dyn Upkeep, how: SettleTexts) {
+/// Returns whether there was something to do.
+async fn settle(context: &Context, store: &dyn Upkeep, how: SettleTexts) -> bool {
+    let mut found = false;
     while !*context.stopping.borrow() {
         match store.settle_texts(how).await {
-            Ok(true) => tokio::time::sleep(STEP_PAUSE).await,
-            Ok(false) | Err(StoreError::Closed) => return,
+            Ok(true) => {
+                found = true;
+                tokio::time::sleep(STEP_PAUSE).await;
+            }
+            Ok(false) | Err(StoreError::Closed) => break,
             Err(error) => {
                 context.outage.report(&error, "texts could not be taken into the index");
-                return;
+                break;
             }
         }
     }
+    found
 }

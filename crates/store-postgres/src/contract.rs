@@ -159,7 +159,15 @@ impl Submit for PostgresStore {
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
-        self.find(rules::of_family::<DomainTx<'_>>(domain, family, id))
+        let (id, found) =
+            (id.to_owned(), self.find(rules::of_family::<DomainTx<'_>>(domain, family, id)));
+        Box::pin(async move {
+            let found = found.await?;
+            if found.is_none() {
+                tasks::refuse_awaited(&self.engine, domain, &id).await?;
+            }
+            Ok(found)
+        })
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
@@ -167,10 +175,15 @@ impl Submit for PostgresStore {
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        let (domain, id) = (command.domain, command.task_id.clone());
         let cancel = self.write_in(command.domain, move |tx| rules::cancel(&tx, &command));
         let cancel = self.and_wake(cancel);
         Box::pin(async move {
-            let task = cancel.await?;
+            let cancelled = cancel.await;
+            if matches!(cancelled, Err(StoreError::NotFound { .. })) {
+                tasks::refuse_awaited(&self.engine, domain, &id).await?;
+            }
+            let task = cancelled?;
             self.note(&task);
             Ok(task)
         })

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use caseload_model::task::{Action, Outcome, TaskStatus};
+use caseload_model::task::{Action, Family, Outcome, TaskStatus};
+use caseload_store::{CancelTask, StoreError};
 use caseload_teststore::nodes;
 
 use super::Database;
@@ -31,6 +32,22 @@ async fn a_place_without_its_task_is_not_leased_until_the_task_is_visible() {
         "SELECT count(*) FROM task_queue WHERE {place} AND NOT queued AND lease_server IS NULL"
     );
     assert_eq!(direct.query_one(&untouched, &[]).await.unwrap().get::<_, i64>(0), 1);
+    if nodes::is_distributed() {
+        // One server has no second moment.
+        let seen = store.task(acme.id, Family::Identity, "t").await;
+        assert!(matches!(seen, Err(StoreError::Unreachable(_))), "{seen:?}");
+        let cancel = CancelTask {
+            domain: acme.id,
+            key: None,
+            family: Family::Identity,
+            task_id: "t".to_owned(),
+            now: NOW,
+        };
+        let cancelled = store.cancel_task(cancel).await;
+        assert!(matches!(cancelled, Err(StoreError::Unreachable(_))), "{cancelled:?}");
+    }
+    let other = store.task(acme.id, Family::Identity, "other").await;
+    assert!(matches!(other, Ok(None)), "{other:?}");
     direct.batch_execute(&hide.replace("'hidden'", "'t'")).await.unwrap();
     let claimed = claim_at(&store, "one", NOW, 1).await.remove(0);
     assert_eq!(apply_all(&store, &claimed, NOW).await.outcome, Some(Outcome::Succeeded));

@@ -1,0 +1,36 @@
+//! Tasks that are accepted and not visible yet. On a cluster, the place of a new task in the queue
+//! and its row are on two nodes. If the node of the row stops in the middle of the commit, the row
+//! appears only once the coordinator has found the node again. In the meantime, a caller that has
+//! the task's id gets an error that passes, and not the answer that there is no such task.
+
+use caseload_model::ids::DomainId;
+use caseload_store::StoreError;
+
+use crate::engine::{Engine, Nodes};
+
+/// An error if the task has a place in the queue and no row.
+pub(crate) async fn refuse_awaited(
+    engine: &Engine,
+    domain: DomainId,
+    id: &str,
+) -> Result<(), StoreError> {
+    if engine.nodes() == Nodes::One {
+        return Ok(());
+    }
+    let command = (domain.0, id.as_bytes().to_vec());
+    let awaited = engine.read(None, command, |client, (domain, id)| {
+        Box::pin(async move {
+            let place = "SELECT 1 FROM task_queue WHERE domain_id = $1 AND task_id = $2";
+            if client.row_opt(place, &[domain, id]).await?.is_none() {
+                return Ok(false);
+            }
+            let row = "SELECT 1 FROM tasks WHERE domain_id = $1 AND id = $2";
+            Ok(client.row_opt(row, &[domain, id]).await?.is_none())
+        })
+    });
+    if awaited.await? {
+        let text = "the node of the task has not finished its commit".to_owned();
+        return Err(StoreError::Unreachable(text));
+    }
+    Ok(())
+}

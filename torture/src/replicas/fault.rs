@@ -31,6 +31,8 @@ pub(super) enum Fault {
     EndSession,
     WorkerCrash,
     WorkerCutOff,
+    WorkerFailover,
+    BetweenCommits,
     Move,
     Isolate,
 }
@@ -47,8 +49,14 @@ pub(super) const FAULTS: [Fault; 7] = [
 ];
 
 /// Those of a cluster, which come first there.
-pub(super) const FAULTS_OF_NODES: [Fault; 4] =
-    [Fault::WorkerCrash, Fault::Move, Fault::WorkerCutOff, Fault::Isolate];
+pub(super) const FAULTS_OF_NODES: [Fault; 6] = [
+    Fault::WorkerCrash,
+    Fault::BetweenCommits,
+    Fault::Move,
+    Fault::WorkerCutOff,
+    Fault::WorkerFailover,
+    Fault::Isolate,
+];
 
 /// The outcome of a fault.
 #[derive(Default)]
@@ -56,6 +64,7 @@ pub(super) struct FaultOutcome {
     /// How long tasks waited for another server.
     pub(super) takeovers: Vec<Duration>,
     pub(super) sessions: usize,
+    pub(super) between_commits: usize,
 }
 
 impl Fault {
@@ -70,6 +79,8 @@ impl Fault {
             Self::EndSession => "session of a chunk ended",
             Self::WorkerCrash => "worker crashed",
             Self::WorkerCutOff => "worker cut off",
+            Self::WorkerFailover => "worker failed over",
+            Self::BetweenCommits => "coordinator stopped in a commit",
             Self::Move => "shard moved",
             Self::Isolate => "domain isolated",
         }
@@ -116,16 +127,10 @@ impl Fault {
                 self.away(victim, fleet, false)?;
                 outcome.takeovers = watched.await??;
             }
-            Self::WorkerCrash => {
-                let worker = &database.workers[random.below(database.workers.len())];
-                let away = Duration::from_millis(1000 + random.below(6000) as u64);
-                worker.crash(&database.bin, away).await?;
-            }
-            Self::WorkerCutOff => {
-                let worker = &database.workers[random.below(database.workers.len())];
-                let away = Duration::from_millis(1000 + random.below(9000) as u64);
-                worker.cut_off(away).await;
-            }
+            Self::WorkerCrash
+            | Self::WorkerCutOff
+            | Self::WorkerFailover
+            | Self::BetweenCommits => outcome = self.strike_worker(database, random).await?,
             Self::Move => {
                 let client = database.client().await?;
                 for _ in 0..2 {
@@ -141,6 +146,29 @@ impl Fault {
                 }
             }
         }
+        Ok(outcome)
+    }
+
+    /// Makes a fault of some worker, and measures how soon tasks go on after it.
+    async fn strike_worker(
+        self,
+        database: &Database,
+        random: &mut SplitMix,
+    ) -> Result<FaultOutcome> {
+        let mut outcome = FaultOutcome::default();
+        let worker = &database.workers[random.below(database.workers.len())];
+        let away = Duration::from_millis(500 + random.below(8000) as u64);
+        match self {
+            Self::WorkerCrash => worker.crash(&database.bin, away).await?,
+            Self::WorkerCutOff => worker.cut_off(away).await,
+            Self::WorkerFailover => worker.fail_over(database.url(), &database.bin, away).await?,
+            _ => {
+                let restart = database.restart("immediate");
+                let found = worker.stop_between_commits(restart, away / 8).await?;
+                outcome.between_commits = found.into();
+            }
+        }
+        outcome.takeovers = takeover::progress(database, TAKEOVER_MAX).await?;
         Ok(outcome)
     }
 

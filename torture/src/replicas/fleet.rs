@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio::task::block_in_place;
 
 use super::database::Database;
-use super::wire::Wire;
 use crate::laws::DOMAINS;
+use bench::relay::Relay;
 use bench::server::{Process, Store};
 
 /// The lease of the servers in seconds.
@@ -34,7 +34,7 @@ pub(super) struct Fleet {
 }
 
 struct Member {
-    wire: Wire,
+    wire: Relay,
     place: String,
     url: Mutex<String>,
     process: Mutex<Option<Process>>,
@@ -78,7 +78,7 @@ impl Fleet {
         let mut fleet =
             Self { members: Vec::new(), store, keys, http, counts: CallCounts::default() };
         for n in 0..servers {
-            let wire = Wire::to(database.port()).await?;
+            let wire = Relay::to(database.port()).await?;
             let place = database.by_way_of(wire.port, n)?;
             let (url, process) = (Mutex::default(), Mutex::default());
             fleet.members.push(Member { wire, place, url, process });
@@ -91,7 +91,7 @@ impl Fleet {
         self.members.len()
     }
 
-    pub(super) fn wire(&self, n: usize) -> &Wire {
+    pub(super) fn wire(&self, n: usize) -> &Relay {
         &self.members[n].wire
     }
 

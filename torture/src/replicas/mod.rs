@@ -15,7 +15,6 @@ mod postgres;
 mod report;
 mod singles;
 mod takeover;
-mod wire;
 
 use std::path::Path;
 use std::sync::Arc;

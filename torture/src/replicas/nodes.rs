@@ -1,18 +1,22 @@
-//! The cluster under attack: two workers at the end of wires, so that the network between them and
-//! the coordinator can be cut. This module makes the cluster, stops and starts a worker, moves
-//! shards and isolates a domain. The ports of the workers are in `TEST_WORKERS`.
+//! The cluster under attack: two workers at the end of relays, so that the network between them and
+//! the coordinator can be cut. This module makes the cluster, stops and starts a worker, has a
+//! standby take its place, stops a commit between two nodes, moves shards and isolates a domain.
+//! The ports of the workers are in `TEST_WORKERS`.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use bench::relay::Relay;
 use caseload_store::OpenMode;
+use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_postgres::Client;
 use url::Url;
 
-use super::postgres::{NAME, connect, pg_ctl};
-use super::wire::Wire;
+use super::postgres::{NAME, connect, make_standby, pg_ctl};
 use crate::laws::DOMAINS;
 
 /// How a shard is moved: without writes in the meantime, or by logical replication.
@@ -20,9 +24,19 @@ const MOVES: [&str; 2] = ["block_writes", "force_logical"];
 /// How often a move is tried: it may wait too long for a lock, or a node may be away.
 const TRIES: u32 = 5;
 
+/// Time limit for a standby to follow its server, and for a commit over two nodes to come by.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 pub(super) struct Worker {
+    place: Mutex<Place>,
+}
+
+/// Where a worker is; another place once a standby has taken over.
+#[derive(Clone)]
+struct Place {
     folder: PathBuf,
-    pub(super) wire: Wire,
+    port: u16,
+    relay: Arc<Relay>,
 }
 
 /// Makes a cluster of the database at `url`, with a distributed store; no workers if the database
@@ -40,7 +54,8 @@ pub(super) async fn join(url: &Url, admin: &Client) -> Result<Vec<Worker>> {
         maintenance.batch_execute(&format!("CREATE DATABASE {NAME}")).await?;
         there.set_path(NAME);
         connect(there.as_str()).await?.batch_execute("CREATE EXTENSION citus").await?;
-        workers.push(Worker { folder: folder.into(), wire: Wire::to(port).await? });
+        let relay = Arc::new(Relay::to(port).await?);
+        workers.push(Worker { place: Mutex::new(Place { folder: folder.into(), port, relay }) });
     }
     if workers.is_empty() {
         return Ok(workers);
@@ -56,7 +71,7 @@ pub(super) async fn join(url: &Url, admin: &Client) -> Result<Vec<Worker>> {
     let host = format!("SELECT citus_set_coordinator_host('127.0.0.1', {port})");
     client.batch_execute(&host).await?;
     for worker in &workers {
-        let add = format!("SELECT citus_add_node('127.0.0.1', {})", worker.wire.port);
+        let add = format!("SELECT citus_add_node('127.0.0.1', {})", worker.place().relay.port);
         client.batch_execute(&add).await?;
     }
     let location = url.as_str().parse()?;
@@ -66,20 +81,86 @@ pub(super) async fn join(url: &Url, admin: &Client) -> Result<Vec<Worker>> {
 }
 
 impl Worker {
+    fn place(&self) -> Place {
+        self.place.lock().clone()
+    }
+
     /// Stops the server without a checkpoint, and starts it again after a while.
     pub(super) async fn crash(&self, bin: &Path, away: Duration) -> Result<()> {
-        pg_ctl(bin, &self.folder, &["stop", "--mode", "immediate"]).await?;
+        let folder = self.place().folder;
+        pg_ctl(bin, &folder, &["stop", "--mode", "immediate"]).await?;
         sleep(away).await;
-        pg_ctl(bin, &self.folder, &["start"]).await
+        pg_ctl(bin, &folder, &["start"]).await
     }
 
     /// Cuts the network to the coordinator, for a while.
     pub(super) async fn cut_off(&self, away: Duration) {
-        self.wire.block(true);
+        let relay = self.place().relay;
+        relay.block(true);
         sleep(away).await;
-        self.wire.cut();
-        self.wire.block(false);
+        relay.cut();
+        relay.block(false);
     }
+
+    /// Makes a standby that has every commit, crashes the server and has the standby take its place
+    /// after a while, under another address.
+    pub(super) async fn fail_over(&self, url: &str, bin: &Path, away: Duration) -> Result<()> {
+        let old = self.place();
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let folder = old.folder.with_file_name(format!("standby-{port}"));
+        make_standby(bin, (&old.folder, old.port), (&folder, port)).await?;
+        pg_ctl(bin, &folder, &["start"]).await?;
+        wait_for_standby(url, old.port).await?;
+        pg_ctl(bin, &old.folder, &["stop", "--mode", "immediate"]).await?;
+        sleep(away).await;
+        pg_ctl(bin, &folder, &["promote"]).await?;
+        let relay = Arc::new(Relay::to(port).await?);
+        let update = format!(
+            "SELECT citus_update_node(nodeid, '127.0.0.1', {}, true, 1000) FROM pg_dist_node
+             WHERE nodeport = {}",
+            relay.port, old.relay.port
+        );
+        insist(&connect(url).await?, &update).await?;
+        old.relay.cut();
+        *self.place.lock() = Place { folder, port, relay };
+        Ok(())
+    }
+
+    /// Restarts the coordinator after its commit and before that of this worker; returns `false` if
+    /// no such commit came by.
+    pub(super) async fn stop_between_commits(
+        &self,
+        restart: impl Future<Output = Result<()>>,
+        away: Duration,
+    ) -> Result<bool> {
+        let relay = self.place().relay;
+        relay.block_at("COMMIT PREPARED");
+        let found = tokio::time::timeout(PATIENCE, relay.blocked()).await.is_ok();
+        if found {
+            sleep(away).await;
+            restart.await?;
+            relay.cut();
+        }
+        relay.block(false);
+        Ok(found)
+    }
+}
+
+/// Has the server at this port wait for its standby with each commit, once the standby follows.
+async fn wait_for_standby(coordinator: &str, port: u16) -> Result<()> {
+    let mut url = Url::parse(coordinator)?;
+    url.set_port(Some(port)).ok().context("an address without a port")?;
+    url.set_path("postgres");
+    let primary = connect(url.as_str()).await?;
+    primary.batch_execute("ALTER SYSTEM SET synchronous_standby_names = '*'").await?;
+    primary.batch_execute("SELECT pg_reload_conf()").await?;
+    let begun = Instant::now();
+    let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    while primary.query_one(follows, &[]).await?.get::<_, i64>(0) == 0 {
+        ensure!(begun.elapsed() < PATIENCE, "the standby does not follow");
+        sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
 }
 
 /// Moves a domain to the other worker.

@@ -19,6 +19,7 @@ pub(super) struct Totals {
     faults: BTreeMap<Fault, usize>,
     takeovers: BTreeMap<Fault, Vec<Duration>>,
     sessions: usize,
+    between_commits: usize,
     /// Acknowledged submissions, and repeats that got the same answer.
     pub(super) accepted: usize,
     pub(super) same: usize,
@@ -35,6 +36,7 @@ impl Totals {
         *self.faults.entry(fault).or_default() += 1;
         self.takeovers.entry(fault).or_default().extend(outcome.takeovers);
         self.sessions += outcome.sessions;
+        self.between_commits += outcome.between_commits;
     }
 }
 
@@ -59,6 +61,7 @@ impl Totals {
             row(&format!("  {}", fault.name()), rounds);
         }
         row("sessions ended in a chunk", self.sessions);
+        row("commits stopped between two nodes", self.between_commits);
         for (fault, times) in &self.takeovers {
             let mut times = times.clone();
             times.sort();

@@ -2,10 +2,17 @@
 //! commands on a store that is. Without a cluster (`scripts/with-postgres --distributed`) the tests
 //! of the second kind do nothing.
 
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use caseload_teststore::{Database, nodes, query};
 
 use super::copy::filled;
 use crate::common::{Server, Workdir, profiles, transcript_of};
+
+/// Time limit for a distribution after one that was killed.
+const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// The words after `error:` and `hint:`.
 fn refused(workdir: &Workdir, store: &str) -> String {
@@ -96,4 +103,59 @@ fn a_start_places_a_table_that_a_migration_made() {
     let found = workdir.run(&["distribute", "--dry-run", "--store", database.url()]);
     let said = String::from_utf8_lossy(&found.stderr).into_owned();
     assert!(said.contains("0 tables to place"), "{said}");
+}
+
+/// Distributes the store until the command succeeds: the sessions of a killed one may still end.
+fn distributed_at_last(workdir: &Workdir, store: &str) {
+    let begun = Instant::now();
+    loop {
+        let output = workdir.run(&["distribute", "--store", store]);
+        if output.status.success() {
+            break;
+        }
+        assert_eq!(output.status.code(), Some(2), "{}", transcript_of(&output));
+        assert!(begun.elapsed() < AGAIN_MAX, "{}", transcript_of(&output));
+        thread::sleep(Duration::from_millis(100));
+    }
+    let found = workdir.run(&["distribute", "--dry-run", "--store", store]);
+    let said = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(said.contains("0 tables to place"), "{said}");
+    workdir.good(&["check", "--store", store]);
+}
+
+#[test]
+fn a_distribution_that_was_killed_is_complete_or_undone_and_can_be_run_again() {
+    if !nodes::is_distributed() {
+        return;
+    }
+    let workdir = Workdir::new();
+    for millis in [30, 100, 200, 400, 700] {
+        let database = Database::on_nodes();
+        workdir.good(&["domain", "create", "acme", "--store", database.url()]);
+        let mut distribute = workdir.caseload(&["distribute", "--store", database.url()]);
+        let mut process = distribute.stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(millis));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let placed = "SELECT count(*) FROM pg_dist_partition";
+        let placed = query(database.url(), placed).remove(0);
+        assert!(placed == "0" || placed == "32", "{placed} tables are placed");
+        distributed_at_last(&workdir, database.url());
+    }
+}
+
+#[test]
+fn of_two_distributions_at_once_none_does_harm() {
+    if !nodes::is_distributed() {
+        return;
+    }
+    let workdir = Workdir::new();
+    let database = Database::on_nodes();
+    workdir.good(&["domain", "create", "acme", "--store", database.url()]);
+    let start = || workdir.caseload(&["distribute", "--store", database.url()]).spawn().unwrap();
+    for mut process in [start(), start()] {
+        let code = process.wait().unwrap().code();
+        assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    }
+    distributed_at_last(&workdir, database.url());
 }

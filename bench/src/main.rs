@@ -4,6 +4,7 @@
 //! earlier tables, and `bench/results/INDEX.md` one line for each run.
 
 mod bulk;
+mod capacity;
 mod figures;
 mod import;
 mod issues;
@@ -29,7 +30,9 @@ usage:
   bench memory                 the server's memory during ten uploads and ten downloads
   bench postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]
                                imports, servers, lists and claims on PostgreSQL: that of
-                               TEST_DATABASE_URL, or one that scripts/with-postgres starts";
+                               TEST_DATABASE_URL, or one that scripts/with-postgres starts
+  bench capacity [ROUNDS]      the cost of each call on PostgreSQL, and on a coordinator with one
+                               and two workers of the extension Citus, which must be installed";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -39,6 +42,7 @@ async fn main() -> Result<()> {
         Some("import") => import::measure(rounds(5)?).await,
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("postgres") => postgres::measure(&args[1..]).await,
+        Some("capacity") => capacity::measure(rounds(3)?).await,
         Some("memory") => memory::measure().await,
         Some("issues-store") => {
             let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };

@@ -15,14 +15,14 @@ const ROLE: &str = "caseload";
 const EXTENSION: &str = "CREATE EXTENSION citus";
 
 /// The ports of the workers; none if the tests run on one database server.
-fn workers() -> Vec<u16> {
+pub fn ports() -> Vec<u16> {
     let ports = std::env::var(VARIABLE).unwrap_or_default();
     ports.split_whitespace().map(|port| port.parse().expect("a port")).collect()
 }
 
 /// Whether the databases of tests are distributed.
 pub fn is_distributed() -> bool {
-    !workers().is_empty()
+    !ports().is_empty()
 }
 
 /// The address of a distributed database for a store.
@@ -41,7 +41,7 @@ fn on_workers(database: &str) -> Vec<(u16, String)> {
     let url = server::url_of(database);
     let (before, path) = url.rsplit_once('/').expect("an address with a path");
     let (host, _) = before.rsplit_once(':').expect("an address with a port");
-    workers().into_iter().map(|port| (port, format!("{host}:{port}/{path}"))).collect()
+    ports().into_iter().map(|port| (port, format!("{host}:{port}/{path}"))).collect()
 }
 
 /// Makes a distributed store of an empty database, if the tests run on a cluster.

@@ -31,9 +31,29 @@ impl Connection {
 
     /// Sends a request; returns the status and, if `keep` is set, the body.
     pub(crate) async fn get(&mut self, path: &str, keep: bool) -> Result<(u16, Vec<u8>)> {
+        self.send(&format!("GET {path}"), "", "", keep).await
+    }
+
+    /// The same with a form.
+    pub(crate) async fn post(&mut self, path: &str, form: &str) -> Result<(u16, Vec<u8>)> {
+        let headers = format!(
+            "content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
+            form.len()
+        );
+        self.send(&format!("POST {path}"), &headers, form, true).await
+    }
+
+    async fn send(
+        &mut self,
+        request: &str,
+        headers: &str,
+        body: &str,
+        keep: bool,
+    ) -> Result<(u16, Vec<u8>)> {
+        let key = &self.key;
         let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\n\r\n",
-            self.key
+            "{request} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n{headers}\r\n\
+             {body}"
         );
         self.stream.write_all(request.as_bytes()).await?;
         let mut filled = 0;

@@ -19,7 +19,7 @@ const PIECE: usize = 64 << 10;
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Connects; the connection ends with the client.
-pub(super) async fn connect(url: &str) -> Result<Client> {
+pub(crate) async fn connect(url: &str) -> Result<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
@@ -37,7 +37,7 @@ pub(super) async fn fresh() -> Result<(Database, Client)> {
 }
 
 /// The id of a domain.
-pub(super) async fn domain_id(client: &Client, name: &str) -> Result<i64> {
+pub(crate) async fn domain_id(client: &Client, name: &str) -> Result<i64> {
     Ok(client.query_one("SELECT id FROM domains WHERE name = $1", &[&name]).await?.get(0))
 }
 
@@ -93,7 +93,7 @@ impl Rows {
 }
 
 /// Processor seconds of a process and of the children that it has waited for.
-pub(super) fn seconds_of(pid: u32) -> Result<f64> {
+pub(crate) fn seconds_of(pid: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The fields after the name, which may contain anything: state and parent, then numbers.
     let (_, rest) = stat.rsplit_once(')').context("no process name")?;
@@ -103,7 +103,7 @@ pub(super) fn seconds_of(pid: u32) -> Result<f64> {
 }
 
 /// Processor seconds of all current processes of the database, which must run on this machine.
-pub(super) async fn seconds(client: &Client) -> Result<f64> {
+pub(crate) async fn seconds(client: &Client) -> Result<f64> {
     let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.get::<_, i32>(0);
     let parent = parent(backend.unsigned_abs())?;
     let mut seconds = seconds_of(parent)?;

@@ -4,7 +4,7 @@
 //! `scripts/with-postgres --durable`. `--write` stores the tables as markdown.
 
 mod claims;
-mod database;
+pub(crate) mod database;
 mod imports;
 mod lists;
 mod raw;

@@ -7,6 +7,7 @@ mod crash;
 mod histories;
 mod hostile;
 mod laws;
+mod queue;
 mod replicas;
 mod simulation;
 
@@ -43,7 +44,11 @@ usage:
   torture simulate [SCHEDULES] [SEED]
                                     plays schedules of the task engine on one virtual clock, with
                                     the seeds from SEED on: 100,000 unless SCHEDULES says
-                                    otherwise; a single one is printed. Needs no other program";
+                                    otherwise; a single one is printed. Needs no other program
+  torture queue [SERVERS] [DOMAINS] [SEED]
+                                    plays the claims of a large cluster on a virtual clock: how busy
+                                    its coordinator is and how long tasks wait; 1,000 servers and
+                                    10,000 domains. Needs no other program";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -64,6 +69,10 @@ async fn main() -> Result<()> {
             histories::run(backend, number(2)?.unwrap_or(50) as usize, number(3)?).await
         }
         Some("hostile") => hostile::run(&args[1..]).await,
+        Some("queue") => {
+            let size = |n, default| number(n).map(|size| size.map_or(default, |n| n as usize));
+            queue::run(size(1, 1_000)?, size(2, 10_000)?, number(3)?)
+        }
         Some("simulate") => simulation::run(number(1)?.unwrap_or(100_000), number(2)?),
         _ => bail!(USAGE),
     }

@@ -12,7 +12,7 @@ use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::issues::write;
 use caseload_store::sql::{Query, Sql as _};
-use caseload_store::tasks as rules;
+use caseload_store::tasks::{self as rules, Begun, QueuePlace};
 use caseload_store::{
     ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain,
     CreateTask, Domain, FailAttempt, Idempotent, ListTasks, PackedBlock, RecordBlock, RecordKind,
@@ -183,6 +183,17 @@ impl InMemoryStore {
 
     pub fn claim_tasks(&self, command: &ClaimTasks) -> Result<Vec<ClaimedTask>, StoreError> {
         self.write(|conn| Ok(tasks::claim(Tx(conn), command)?.claimed))
+    }
+
+    /// The tasks that a server would claim. With [`InMemoryStore::begin`] this is a claim in
+    /// several transactions.
+    pub fn choose(&self, command: &ClaimTasks) -> Result<Vec<QueuePlace>, StoreError> {
+        self.write(|conn| tasks::choose(Tx(conn), command))
+    }
+
+    /// Leases one of these tasks. The caller knows whether another server has leased it since.
+    pub fn begin(&self, place: &QueuePlace, command: &ClaimTasks) -> Result<Begun, StoreError> {
+        self.write(|conn| tasks::begin(Tx(conn), place, command))
     }
 
     /// Extends all leases of a server that has the store alone.

@@ -6,4 +6,4 @@ mod reading;
 mod statements;
 
 pub(super) use apply::{apply, apply_here};
-pub(super) use statements::{claim, release, renew, void_leases_and_uploads};
+pub(super) use statements::{begin, choose, claim, release, renew, void_leases_and_uploads};

@@ -2,13 +2,15 @@
 //! [`QueueStore`], [`ExpiryStore`]), and leases. A task is in the queue as long as its row says
 //! that it is not completed.
 
+use std::collections::BTreeSet;
+
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::sealed;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
-    self as rules, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased, LockedTask,
+    self as rules, Begun, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased, LockedTask,
     QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, death,
     select_task,
 };
@@ -111,8 +113,26 @@ impl QueueStore for Tx<'_> {
 
 /// Leases runnable tasks to a server. No statement waits for another thread.
 pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreError> {
-    let claimed = rules::claim(&tx, command).now_or_never();
-    claimed.unwrap_or_else(|| Err(StoreError::Unavailable("a statement waits".to_owned())))
+    at_once(rules::claim(&tx, command))
+}
+
+/// The tasks that a server would claim.
+pub(crate) fn choose(tx: Tx<'_>, command: &ClaimTasks) -> Result<Vec<QueuePlace>, StoreError> {
+    at_once(rules::choose(&tx, command, &BTreeSet::new()))
+}
+
+/// Leases a task and starts it.
+pub(crate) fn begin(
+    tx: Tx<'_>,
+    place: &QueuePlace,
+    command: &ClaimTasks,
+) -> Result<Begun, StoreError> {
+    at_once(rules::begin(&tx, place, command))
+}
+
+fn at_once<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let done = work.now_or_never();
+    done.unwrap_or_else(|| Err(StoreError::Unavailable("a statement waits".to_owned())))
 }
 
 /// Voids every lease and every upload, when a server opens the store alone: no server works on a

@@ -1,0 +1,173 @@
+//! A server of the simulated cluster: the store as its runner sees it. Each call costs time of the
+//! coordinator; a chunk also takes the time of the work itself, on the domain's node.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::DeskAddresses;
+use caseload_model::task::Task;
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    ApplyChunk, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateBackup,
+    FailAttempt, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Trial, TryEntry,
+    Upkeep, Work,
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::coordinator::{Coordinator, cost};
+
+pub(super) struct Server {
+    pub(super) coordinator: Arc<Coordinator>,
+    /// The time that a chunk takes on the node.
+    pub(super) work: Duration,
+    /// The tasks that it runs: domain and epoch of the lease.
+    pub(super) running: Mutex<BTreeMap<String, (DomainId, i64)>>,
+    /// A dead server gets no more answers.
+    dead: AtomicBool,
+}
+
+impl Server {
+    pub(super) fn new(coordinator: &Arc<Coordinator>, work: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            coordinator: coordinator.clone(),
+            work,
+            running: Mutex::default(),
+            dead: AtomicBool::default(),
+        })
+    }
+
+    /// Ends it without a word; returns the tasks that it was running.
+    pub(super) fn kill(&self) -> Vec<String> {
+        self.dead.store(true, Ordering::Relaxed);
+        self.running.lock().keys().cloned().collect()
+    }
+
+    async fn alive(&self) {
+        if self.dead.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Work for Server {
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        Box::pin(async move {
+            self.alive().await;
+            let claimed = self.coordinator.claim(command).await?;
+            let known =
+                claimed.iter().map(|one| (one.task.id.clone(), (one.domain, one.lease_epoch)));
+            self.running.lock().extend(known);
+            Ok(claimed)
+        })
+    }
+
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.alive().await;
+            self.coordinator.use_core(cost::RENEW).await;
+            let known: Vec<_> = {
+                let running = self.running.lock();
+                running.iter().map(|(id, (domain, epoch))| (*domain, id.clone(), *epoch)).collect()
+            };
+            self.coordinator.store.renew_known_leases(&command, &known)
+        })
+    }
+
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
+        let released = self.coordinator.store.release_leases(server);
+        Box::pin(async move { released })
+    }
+
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let block = self.coordinator.store.payload_block(domain, task_id, from_index);
+        Box::pin(async move { block })
+    }
+
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        let entries = self.coordinator.store.failed_entries(domain, task_id);
+        Box::pin(async move { entries })
+    }
+
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        let addresses = self.coordinator.store.desk_addresses(domain);
+        Box::pin(async move { addresses })
+    }
+
+    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
+        let trial = self.coordinator.store.try_entry(&command);
+        Box::pin(async move { trial })
+    }
+
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
+        Box::pin(async move {
+            sleep(self.work).await;
+            self.alive().await;
+            self.coordinator.use_core(cost::END).await;
+            let applied = self.coordinator.store.apply_chunk(&command, None);
+            self.running.lock().remove(&command.task_id);
+            let (applied, _) = applied?;
+            if applied.task.outcome.is_some() {
+                self.coordinator.ended(&command.task_id);
+                self.coordinator.wake_all().await;
+            }
+            Ok(applied)
+        })
+    }
+
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
+        let failed = self.coordinator.store.fail_attempt(&command);
+        Box::pin(async move { failed })
+    }
+
+    fn wake_ups(&self) -> watch::Receiver<u64> {
+        self.coordinator.wakes.subscribe()
+    }
+}
+
+impl Upkeep for Server {
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        not_simulated()
+    }
+
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
+        not_simulated()
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        not_simulated()
+    }
+
+    fn backup(&self, _: CreateBackup) -> StoreFuture<'_, BackupReport> {
+        not_simulated()
+    }
+
+    fn purge_expired(&self, _: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
+    fn settle_texts(&self, _: SettleTexts) -> StoreFuture<'_, bool> {
+        Box::pin(async {
+            self.alive().await;
+            self.coordinator.use_core(cost::SETTLE).await;
+            Ok(false)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        not_simulated()
+    }
+}
+
+fn not_simulated<T: Send + 'static>() -> StoreFuture<'static, T> {
+    Box::pin(async { Err(StoreError::Closed) })
+}

@@ -164,7 +164,7 @@ impl Submit for PostgresStore {
         Box::pin(async move {
             let found = found.await?;
             if found.is_none() {
-                tasks::refuse_awaited(&self.engine, domain, &id).await?;
+                tasks::refuse_awaited(&self.engine, domain, family, &id).await?;
             }
             Ok(found)
         })
@@ -175,13 +175,13 @@ impl Submit for PostgresStore {
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
-        let (domain, id) = (command.domain, command.task_id.clone());
+        let (domain, family, id) = (command.domain, command.family, command.task_id.clone());
         let cancel = self.write_in(command.domain, move |tx| rules::cancel(&tx, &command));
         let cancel = self.and_wake(cancel);
         Box::pin(async move {
             let cancelled = cancel.await;
             if matches!(cancelled, Err(StoreError::NotFound { .. })) {
-                tasks::refuse_awaited(&self.engine, domain, &id).await?;
+                tasks::refuse_awaited(&self.engine, domain, family, &id).await?;
             }
             let task = cancelled?;
             self.note(&task);

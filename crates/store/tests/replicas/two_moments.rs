@@ -49,6 +49,8 @@ async fn a_place_without_its_task_is_not_leased_until_the_task_is_visible() {
     let other = store.task(acme.id, Family::Identity, "other").await;
     assert!(matches!(other, Ok(None)), "{other:?}");
     direct.batch_execute(&hide.replace("'hidden'", "'t'")).await.unwrap();
+    let of_other_family = store.task(acme.id, Family::Issues, "t").await;
+    assert!(matches!(of_other_family, Ok(None)), "{of_other_family:?}");
     let claimed = claim_at(&store, "one", NOW, 1).await.remove(0);
     assert_eq!(apply_all(&store, &claimed, NOW).await.outcome, Some(Outcome::Succeeded));
     assert_sound(&store).await;

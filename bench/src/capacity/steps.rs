@@ -1,17 +1,14 @@
-//! The steps of servers whose cost falls on the coordinator, each made alone by this process: what
-//! `torture queue` simulates many servers with.
+//! The steps of servers whose cost falls on the coordinator, each made alone by this process.
+//! `torture queue` simulates many servers with these costs.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use bench::small_task::small_task;
 use caseload_location::open;
 use caseload_model::ids::DomainId;
-use caseload_model::payload::{Block, Entry};
-use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::UnixMillis;
-use caseload_store::{
-    ClaimTasks, CreateTask, OpenMode, QueueTurn, RenewLeases, SettleTexts, Store, pack_block,
-};
+use caseload_store::{ClaimTasks, OpenMode, QueueTurn, RenewLeases, SettleTexts, Store};
 
 use super::layout::Layout;
 use super::report::{Report, Row};
@@ -102,26 +99,7 @@ async fn claim(store: &dyn Store, tasks_max: usize) -> Result<()> {
 }
 
 async fn accept(store: &dyn Store, domain: DomainId, number: usize) -> Result<()> {
-    let bytes = br#"{"core-profile-id":"1"}"#.to_vec();
-    let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
-    let command = CreateTask {
-        domain,
-        key: None,
-        id: format!("bench-{number}"),
-        action: Action::GetCoreProfiles,
-        dry_run: false,
-        upsert: false,
-        total: 1,
-        staged: 0,
-        blocks: vec![pack_block(&Block { bytes, entries, ..Block::default() })?],
-        now: NOW,
-        expires_at: UnixMillis(NOW.0 + 86_400_000),
-        unfinished_max: u32::MAX,
-        parent_id: None,
-        runs_parent: false,
-        origin: TaskOrigin::default(),
-        idempotency: None,
-    };
+    let command = small_task(domain, format!("bench-{number}"), NOW)?;
     store.create_task(command).await?;
     Ok(())
 }

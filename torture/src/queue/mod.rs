@@ -10,12 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
+use bench::small_task::small_task;
 use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::payload::{Block, Entry};
-use caseload_model::task::{Action, TaskOrigin};
-use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{CreateDomain, CreateTask, pack_block};
+use caseload_model::time::Clock;
+use caseload_store::CreateDomain;
 use caseload_testdata::SplitMix;
 use tokio::time::{Instant, sleep};
 
@@ -149,27 +148,7 @@ impl Cluster {
     fn submit(&mut self, domain: DomainId) -> Result<()> {
         self.accepted += 1;
         let id = format!("task-{}", self.accepted);
-        let bytes = br#"{"core-profile-id":"1"}"#.to_vec();
-        let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
-        let now = self.coordinator.now();
-        let command = CreateTask {
-            domain,
-            key: None,
-            id: id.clone(),
-            action: Action::GetCoreProfiles,
-            dry_run: false,
-            upsert: false,
-            total: 1,
-            staged: 0,
-            blocks: vec![pack_block(&Block { bytes, entries, ..Block::default() })?],
-            now,
-            expires_at: UnixMillis(now.0 + 86_400_000),
-            unfinished_max: u32::MAX,
-            parent_id: None,
-            runs_parent: false,
-            origin: TaskOrigin::default(),
-            idempotency: None,
-        };
+        let command = small_task(domain, id.clone(), self.coordinator.now())?;
         self.coordinator.store.create_task(&command, None)?;
         self.coordinator.accepted(id);
         let coordinator = self.coordinator.clone();

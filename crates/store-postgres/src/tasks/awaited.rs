@@ -1,7 +1,7 @@
 //! Tasks that are accepted and not visible yet. On a cluster, the place of a new task in the queue
 //! and its row are on two nodes. If the node of the row stops in the middle of the commit, the row
 //! appears only once the coordinator has found the node again. In the meantime, a caller that has
-//! the task's id gets an error that passes, and not the answer that there is no such task.
+//! the task's id gets an error that passes: that the task does not exist would be untrue.
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Family;

@@ -44,10 +44,11 @@ const INDEXED: [&str; 8] = [
     "app-ids",
 ];
 /// The parameters that are not filters.
-const NO_FILTERS: [&str; 10] = [
+const NO_FILTERS: [&str; 11] = [
     "page",
     "page-size",
     "cursor",
+    "after",
     "count",
     "includes",
     "format",

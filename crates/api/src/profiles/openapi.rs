@@ -34,8 +34,15 @@ const COMMON: [&str; 19] = [
     "trailer",
     "page",
 ];
-const CORE: &[&str] = &["core-profile-ids", "profile-tags", CORE_INCLUDES, "core-profile-columns"];
-const APP: &[&str] = &["pids", "profile-app-ids", APP_INCLUDES, "app-profile-columns"];
+const CORE: &[&str] = &[
+    "core-profile-ids",
+    "profile-tags",
+    "core-profile-after",
+    CORE_INCLUDES,
+    "core-profile-columns",
+];
+const APP: &[&str] =
+    &["pids", "profile-app-ids", "app-profile-after", APP_INCLUDES, "app-profile-columns"];
 const CORE_INCLUDES: &str = "core-profile-includes";
 const APP_INCLUDES: &str = "app-profile-includes";
 
@@ -299,13 +306,26 @@ fn position() -> Value {
         "profile-cursor": query(
             "cursor",
             "Lists from a position: empty or `*` to begin, then `next-cursor` of the previous \
-             answer, with the same filters and order. Cannot be combined with `page`.",
+             answer, with the same filters and order. Cannot be combined with `page` or `after`.",
             json!({"type": "string", "format": "cursor"}),
         ),
+        "core-profile-after": after("id of a core profile", "[0-9]{1,18}"),
+        "app-profile-after": after("pid of an app profile", ".+"),
         "profile-count": query(
             "count",
             "Whether to include the totals. Only with `cursor`.",
             json!({"type": "boolean"}),
         ),
     })
+}
+
+fn after(id: &str, pattern: &str) -> Value {
+    query(
+        "after",
+        &format!(
+            "A cursor in plain text: the time that the list is sorted by, and the {id}; the list \
+             continues after it. Cannot be combined with `page` or `cursor`."
+        ),
+        json!({"type": "string", "pattern": format!("^[0-9]{{1,15}},{pattern}$")}),
+    )
 }

@@ -39,8 +39,6 @@ pub trait CursorId: Sized {
     fn write(&self, out: &mut Vec<u8>);
     /// The id with these bytes; `None` if no record can have it.
     fn read(bytes: &[u8]) -> Option<Self>;
-    /// The id as a caller writes it in the parameter `after`.
-    fn parse(text: &str) -> Option<Self>;
 }
 
 impl CursorId for u64 {
@@ -51,11 +49,6 @@ impl CursorId for u64 {
     fn read(bytes: &[u8]) -> Option<Self> {
         let id = Self::from_be_bytes(bytes.try_into().ok()?);
         (id <= ISSUE_ID_MAX).then_some(id)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        text.parse().ok().filter(|id| digits && *id <= ISSUE_ID_MAX)
     }
 }
 

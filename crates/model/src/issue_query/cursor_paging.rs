@@ -1,11 +1,11 @@
 //! The parameters of a list that is read by cursor instead of by page: `cursor`, the opaque token;
-//! `after`, the position of an issue in plain text, for clients that lost a stream in the middle;
+//! `after`, the position of a record in plain text, for clients that lost a stream in the middle;
 //! and `count`. Whether a token belongs to the list depends on the domain, so
 //! [`CursorPaging::position`] checks that later.
 
 use super::{Cursor, CursorId, CursorScope, IssueQuery, ListPosition, Sort};
 use crate::error_code::ErrorCode;
-use crate::ids::DomainId;
+use crate::ids::{DomainId, ISSUE_ID_MAX};
 use crate::issue::parse_iso;
 use crate::parameters::{ParameterFault, Parameters};
 use crate::time::UnixMillis;
@@ -87,8 +87,16 @@ impl<Id: Clone> CursorPaging<Id> {
     }
 }
 
-/// Reads the three parameters; `None` if the list is read by page.
-pub(crate) fn read<Id: CursorId>(parameters: &mut Parameters<'_>) -> Option<CursorPaging<Id>> {
+/// Reads the three parameters of a list of issues; `None` if it is read by page.
+pub(crate) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
+    read_with(parameters, |id| number(id, ISSUE_ID_MAX))
+}
+
+/// The same for any list; `parse_id` reads the id that a caller writes in `after`.
+pub(crate) fn read_with<Id: CursorId>(
+    parameters: &mut Parameters<'_>,
+    parse_id: impl Fn(&str) -> Option<Id>,
+) -> Option<CursorPaging<Id>> {
     let count = parameters.boolean("count");
     let (cursor, after) = (parameters.get("cursor"), parameters.get("after"));
     let start = match (cursor, after) {
@@ -117,11 +125,11 @@ pub(crate) fn read<Id: CursorId>(parameters: &mut Parameters<'_>) -> Option<Curs
             }
         }
         (None, Some((spelled, value))) => {
-            let position = parse_position(value);
+            let position = parse_position(value, parse_id);
             if position.is_none() {
                 let detail = format!(
                     "{value:?} is not a position in a list; the instant that the list is sorted by \
-                     and the id of the last issue received are expected, such as 1672539706000,42"
+                     and the id of the last record received are expected, such as 1672539706000,42"
                 );
                 parameters.fault(spelled, ErrorCode::InvalidValue, detail);
             }
@@ -137,14 +145,25 @@ pub(crate) fn read<Id: CursorId>(parameters: &mut Parameters<'_>) -> Option<Curs
 }
 
 /// `INSTANT,ID`, with the instant in either form that lists show.
-fn parse_position<Id: CursorId>(text: &str) -> Option<ListPosition<Id>> {
+fn parse_position<Id>(
+    text: &str,
+    parse_id: impl Fn(&str) -> Option<Id>,
+) -> Option<ListPosition<Id>> {
     let (at, id) = text.split_once(',')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let at = match at.strip_prefix('-').unwrap_or(at) {
-        plain if digits(plain) => UnixMillis(at.parse().ok()?),
+        plain if is_digits(plain) => UnixMillis(at.parse().ok()?),
         _ => parse_iso(at)?,
     };
-    Some(ListPosition { at, id: Id::parse(id)? })
+    Some(ListPosition { at, id: parse_id(id)? })
+}
+
+/// An id that is a number, of digits alone.
+pub(crate) fn number(text: &str, max: u64) -> Option<u64> {
+    text.parse().ok().filter(|id| is_digits(text) && *id <= max)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

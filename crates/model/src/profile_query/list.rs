@@ -2,6 +2,7 @@
 //! and each names the right form.
 
 use super::identity;
+use super::position::ProfileId;
 use super::query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
 use super::request::ProfileListRequest;
 use crate::country::{alpha_2, nearest_country};
@@ -16,7 +17,7 @@ use crate::parameters::{ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
 /// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
-const SHARED: [&str; 22] = [
+const SHARED: [&str; 23] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -35,21 +36,22 @@ const SHARED: [&str; 22] = [
     "page",
     "page-size",
     "cursor",
+    "after",
     "count",
     "format",
     "trailer",
     "columns",
 ];
 /// The parameters of a list of core profiles.
-pub const CORE_PROFILE_PARAMETERS: [&str; 24] = with_shared(["ids", "tags"]);
+pub const CORE_PROFILE_PARAMETERS: [&str; 25] = with_shared(["ids", "tags"]);
 /// The parameters of a list of app profiles.
-pub const APP_PROFILE_PARAMETERS: [&str; 24] = with_shared(["pids", "app-ids"]);
+pub const APP_PROFILE_PARAMETERS: [&str; 25] = with_shared(["pids", "app-ids"]);
 /// The parameters of a single profile.
 pub const SINGLE_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
 
 /// The shared parameters and two more.
-const fn with_shared(own: [&'static str; 2]) -> [&'static str; 24] {
-    let mut all = [own[0]; 24];
+const fn with_shared(own: [&'static str; 2]) -> [&'static str; 25] {
+    let mut all = [own[0]; 25];
     all[1] = own[1];
     let mut n = 0;
     while n < SHARED.len() {
@@ -80,7 +82,7 @@ pub fn parse_profile_list(
         view: view(kind, &mut parameters),
         paging: paging(&mut parameters, records, DEEPER),
         explicit_paging: parameters.get("page").is_some(),
-        cursor: cursor_paging::read(&mut parameters),
+        cursor: cursor_paging::read_with(&mut parameters, |id| ProfileId::parse(kind, id)),
         without_trailer: parameters.boolean("trailer") == Some(false),
         columns: super::columns::of(kind).read(&mut parameters),
     };

@@ -1,10 +1,10 @@
 //! Positions in lists of profiles, and the lists that cursors belong to. A position names a profile
 //! by its id in a list of core profiles, and by its pid in a list of app profiles.
 
-use super::query::ProfileQuery;
+use super::query::{ProfileKind, ProfileQuery};
 use crate::ids::{CoreProfileId, DomainId};
 use crate::issue_query::{
-    Cursor, CursorId, CursorPaging, CursorScope, ListPosition, ParameterFault, Sort,
+    Cursor, CursorId, CursorPaging, CursorScope, ListPosition, ParameterFault, Sort, cursor_paging,
 };
 use crate::profile::CORE_PROFILE_ID_MAX;
 
@@ -47,10 +47,16 @@ impl CursorId for ProfileId {
             _ => None,
         }
     }
+}
 
-    /// Lists of profiles have no parameter `after`.
-    fn parse(_: &str) -> Option<Self> {
-        None
+impl ProfileId {
+    /// The id of a profile of this kind as a caller writes it; `None` if no profile can have it.
+    pub(super) fn parse(kind: ProfileKind, text: &str) -> Option<Self> {
+        match kind {
+            ProfileKind::Core => cursor_paging::number(text, CORE_PROFILE_ID_MAX)
+                .map(|id| Self::Core(CoreProfileId(id))),
+            ProfileKind::App => (!text.is_empty()).then(|| Self::App(text.to_owned())),
+        }
     }
 }
 

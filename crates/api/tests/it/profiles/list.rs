@@ -10,6 +10,7 @@ use crate::real_server::RealServer;
 on_each_store!(threads 4:
     a_page_has_exact_totals_links_and_a_tag,
     all_steps_by_cursor_are_the_whole_list,
+    a_list_continues_after_any_of_its_profiles,
     a_stream_has_every_match_as_lines_or_as_rows,
     every_fault_of_a_query_is_reported_at_once,
 );
@@ -113,6 +114,28 @@ async fn all_steps_by_cursor_are_the_whole_list() {
     real.stop().await;
 }
 
+async fn a_list_continues_after_any_of_its_profiles() {
+    let real = with_profiles().await;
+    for (path, id) in [(CORE, "core-profile-id"), (APP, "pid")] {
+        for (query, time) in [
+            ("sort-order=asc", "created_at"),
+            ("name=a", "created_at"),
+            ("sort-by=update-time&sort-order=asc", "updated_at"),
+        ] {
+            let path = format!("{path}?format=jsonl&trailer=false&{query}");
+            let whole = real.text(&path).await;
+            let lines: Vec<&str> = whole.lines().collect();
+            for (at, line) in lines.iter().enumerate().step_by(6) {
+                let record: Value = serde_json::from_str(line).unwrap();
+                let after = format!("{},{}", record[time], record[id].as_str().unwrap());
+                let rest = real.text(&format!("{path}&after={after}")).await;
+                assert_eq!(rest.lines().collect::<Vec<_>>(), lines[at + 1..], "{path} {after}");
+            }
+        }
+    }
+    real.stop().await;
+}
+
 async fn a_stream_has_every_match_as_lines_or_as_rows() {
     let real = with_profiles().await;
     let whole = real.json(&format!("{CORE}?page-size=1000&sort-order=asc")).await;
@@ -154,6 +177,9 @@ async fn every_fault_of_a_query_is_reported_at_once() {
         (APP, "columns=created_at", "columns are those of a table"),
         (APP, "tags=a", "is not a parameter here"),
         (APP, "cursor=x", "the cursor is damaged"),
+        (CORE, "after=12,p1", "is not a position in a list"),
+        (APP, "after=12,", "is not a position in a list"),
+        (APP, "after=12,p1&cursor=*", "give one of them"),
         (APP, "page=2000", "deepest"),
         (APP, "format=jsonl&page=1", "a stream has no pages"),
     ] {

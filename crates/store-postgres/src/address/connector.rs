@@ -5,15 +5,17 @@
 //! accepts writes, connecting succeeds.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{CancelToken, Client, Config, Connection, Error, Socket};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The stream of an encrypted connection.
@@ -26,12 +28,19 @@ pub(crate) struct Connector {
     pub(super) hosts: Arc<[Config]>,
     /// The index of the host that worked last.
     last_good: Arc<AtomicUsize>,
+    /// Warnings of the database on any connection of the pool.
+    warnings: Arc<AtomicU64>,
     tls: MakeRustlsConnect,
 }
 
 impl Connector {
     pub(super) fn new(config: &Config, tls: MakeRustlsConnect) -> Self {
-        Self { hosts: each_host(config).into(), last_good: Arc::default(), tls }
+        Self {
+            hosts: each_host(config).into(),
+            last_good: Arc::default(),
+            warnings: Arc::default(),
+            tls,
+        }
     }
 
     /// Opens a connection to the host that accepts writes.
@@ -74,6 +83,12 @@ impl Connector {
         self.hosts.iter().filter_map(Config::get_connect_timeout).sum()
     }
 
+    /// How many warnings the database has sent so far, on any connection of the pool. The warnings
+    /// of a statement are counted before the statement is answered.
+    pub(crate) fn warnings(&self) -> Arc<AtomicU64> {
+        self.warnings.clone()
+    }
+
     /// The manager of a connection pool.
     pub(crate) fn manager(&self, config: ManagerConfig) -> Manager {
         Manager::from_connect(Config::new(), self.clone(), config)
@@ -84,14 +99,35 @@ impl Connect for Connector {
     fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
         Box::pin(async move {
             let (client, connection) = Self::connect(self).await?;
-            let driver = tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::warn!(%error, "a connection to the database ended");
-                }
-            });
-            Ok((client, driver))
+            Ok((client, tokio::spawn(drive(connection, self.warnings()))))
         })
     }
+}
+
+/// Drives a connection until it ends, and counts the warnings of the database.
+async fn drive(mut connection: Connection<Socket, EncryptedStream>, warnings: Arc<AtomicU64>) {
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) if is_warning(&notice) => {
+                tracing::warn!(%notice, "the database warns");
+                warnings.fetch_add(1, Ordering::Release);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a connection to the database ended");
+                return;
+            }
+        }
+    }
+}
+
+/// Whether the database says that something went wrong. Warnings about the beginning or the end of
+/// a transaction are common: a read that failed is ended twice, and the nodes of a cluster send
+/// such warnings on.
+fn is_warning(notice: &DbError) -> bool {
+    const TRANSACTION_STATE: &str = "25";
+    let about_state = notice.code().code().starts_with(TRANSACTION_STATE);
+    notice.parsed_severity() == Some(Severity::Warning) && !about_state
 }
 
 impl fmt::Debug for Connector {

@@ -242,7 +242,8 @@ impl Engine {
     }
 
     async fn write_session(&self) -> Result<Session, StoreError> {
-        Ok(Session::write(self.client(self.connection().await?), self.bounds()))
+        let client = self.client(self.connection().await?);
+        Ok(Session::write(client, self.bounds(), self.connector.warnings()))
     }
 
     /// Which nodes store the data.

@@ -5,14 +5,15 @@
 //! connection with an outstanding answer is closed.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt, try_join, try_join3};
 use tokio::runtime::Handle;
 use tokio_postgres::Statement;
 
-use super::{BlockingClient, Bounds, Client};
+use super::{BlockingClient, Bounds, Client, Nodes};
 use crate::address::Connector;
 use caseload_store::StoreError;
 
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     overdue: AtomicBool,
     /// Whether the end of the transaction was sent already.
     ended: AtomicBool,
+    /// The warnings of the database so far, if the commit of a write may leave a part unfinished.
+    warnings: Option<Arc<AtomicU64>>,
 }
 
 impl Session {
@@ -47,9 +50,11 @@ impl Session {
     }
 
     /// A transaction that writes. It locks the rows that it relies on.
-    pub(super) fn write(client: Client, bounds: Bounds) -> Self {
+    /// `warnings` counts those of the database.
+    pub(super) fn write(client: Client, bounds: Bounds, warnings: Arc<AtomicU64>) -> Self {
         let begin = bounds.begin_write(client.nodes());
-        Self::new(client, begin, bounds)
+        let warnings = (client.nodes() == Nodes::Many).then_some(warnings);
+        Self { warnings, ..Self::new(client, begin, bounds) }
     }
 
     const fn new(client: Client, begin: String, bounds: Bounds) -> Self {
@@ -59,6 +64,7 @@ impl Session {
             bounds,
             overdue: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            warnings: None,
         }
     }
 
@@ -161,7 +167,10 @@ impl Session {
     }
 
     /// Commits if `answer` is `Ok`, and rolls back otherwise. A commit without an answer is a
-    /// fault, although it may have taken place.
+    /// fault, although it may have taken place. So is a commit on a cluster during which the
+    /// database warned: the coordinator has committed, and a node that did not answer shows its
+    /// part only once the coordinator has found it again. A warning to another session counts,
+    /// too, because that happens only while a node is away.
     pub(super) async fn end_write<T>(self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
         if self.is_overdue() {
             let limit = self.bounds.write;
@@ -181,6 +190,7 @@ impl Session {
         // A commit may wait for the disk or for a missing standby, and the database limits neither.
         // After the timeout it is unknown whether the commit took place.
         let limit = self.bounds.end;
+        let before = self.warned();
         let ended = tokio::time::timeout(limit, self.client().batch(statement)).await;
         let ended = ended.unwrap_or_else(|_| {
             Err(StoreError::Unreachable(format!("{statement} had no answer within {limit:?}")))
@@ -188,12 +198,21 @@ impl Session {
         match (answer, ended) {
             // The connection is clean again.
             (answer, Ok(())) => {
+                let warned = self.warned() != before;
                 self.into_pool();
+                if warned && answer.is_ok() {
+                    let text = "a node of the cluster has not finished its commit".to_owned();
+                    return Err(StoreError::Unreachable(text));
+                }
                 answer
             }
             // It is not clean. The first fault says more than the second.
             (Err(fault), Err(_)) | (Ok(_), Err(fault)) => Err(fault),
         }
+    }
+
+    fn warned(&self) -> Option<u64> {
+        self.warnings.as_ref().map(|warnings| warnings.load(Ordering::Acquire))
     }
 
     fn into_pool(mut self) {

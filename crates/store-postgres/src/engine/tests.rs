@@ -24,6 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Wire {
     async fn new() -> Self {
+        Self::with(Nodes::One).await
+    }
+
+    async fn with(nodes: Nodes) -> Self {
         let url = std::env::var("TEST_DATABASE_URL").expect("the address of a database");
         let (user, rest) = url.split_once('@').unwrap();
         let (host, name) = rest.split_once('/').unwrap();
@@ -55,8 +59,7 @@ impl Wire {
         let url = format!("{user}@{near}/{name}?sslmode=disable");
         let address = PostgresAddress::parse(&url).unwrap();
         let engine =
-            Engine::of(address.connector().unwrap(), Database { pooled: false, nodes: Nodes::One })
-                .unwrap();
+            Engine::of(address.connector().unwrap(), Database { pooled: false, nodes }).unwrap();
         *engine.bounds.lock() = Bounds::short(BOUND);
         Self { engine: Arc::new(engine), silent }
     }
@@ -119,6 +122,28 @@ async fn a_commit_without_an_answer_is_not_a_success() {
     });
     assert_unreachable(in_time(write).await);
     wire.assert_recovers().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_with_a_warning_is_a_success_on_one_server_alone() {
+    const WARNING_AT_COMMIT: &str = "
+        CREATE TEMP TABLE warned (id int) ON COMMIT DROP;
+        CREATE FUNCTION pg_temp.warn() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE WARNING 'a node did not answer'; RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON warned DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION pg_temp.warn();
+        INSERT INTO warned VALUES (1)";
+    let (one, many) = (Wire::new().await, Wire::with(Nodes::Many).await);
+    let write = |wire: &Wire, sql: &'static str| {
+        let engine = Arc::clone(&wire.engine);
+        async move { engine.write(sql, |client, sql| Box::pin(client.batch(sql))).await }
+    };
+    write(&one, WARNING_AT_COMMIT).await.unwrap();
+    let warned = write(&many, WARNING_AT_COMMIT).await;
+    assert!(matches!(warned, Err(StoreError::Unreachable(_))), "{warned:?}");
+    // A warning before the commit says nothing about it.
+    write(&many, "DO $$ BEGIN RAISE WARNING 'early'; END $$").await.unwrap();
+    many.assert_recovers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

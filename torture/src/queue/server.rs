@@ -62,6 +62,12 @@ impl Work for Server {
             let known =
                 claimed.iter().map(|one| (one.task.id.clone(), (one.domain, one.lease_epoch)));
             self.running.lock().extend(known);
+            if self.dead.load(Ordering::Relaxed) {
+                // It died in the middle of the claim.
+                let leased: Vec<String> = claimed.into_iter().map(|one| one.task.id).collect();
+                self.coordinator.orphaned(&leased);
+                return std::future::pending().await;
+            }
             Ok(claimed)
         })
     }

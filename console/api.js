@@ -42,7 +42,7 @@ export class Refusal extends Error {
 export async function send(method, path, { body, raw, headers = {}, signal, quiet } = {}) {
   const begun = performance.now();
   const text = body === undefined ? undefined : write(body);
-  const sent = { "Caseload-Console": "1", ...headers };
+  const sent = /** @type {Record<string, string>} */ ({ "Caseload-Console": "1", ...headers });
   if (text !== undefined) sent["Content-Type"] = "application/json";
   let response;
   try {
@@ -78,7 +78,7 @@ export async function call(method, path, options) {
  */
 export async function eachLine(path, signal, each) {
   const response = await send("GET", path, { signal });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();

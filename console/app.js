@@ -1,11 +1,12 @@
 // The shell: who is signed in, which screen the address names, keys, and the drawer of calls.
 import { Refusal, call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
 import { span } from "./format.js";
+import { named } from "./json.js";
 import { button, copy, dialog, failed, field, input, loading, noticeArea, refused } from "./ui.js";
 import { fill, h } from "./view.js";
 
 /** The screens: key of `g`, title, module, and whether this server and this key have it. */
-const SCREENS = {
+const SCREENS = named(/** @type {Record<string, [string, string, ()=>Promise<any>, ()=>boolean]>} */ ({
   overview: ["o", "Overview", () => import("./overview.js"), () => true],
   issues: ["i", "Issues", () => import("./issues.js"), () => true],
   people: ["p", "People", () => import("./people.js"), () => has("profiles")],
@@ -13,9 +14,9 @@ const SCREENS = {
   "new-import": ["n", "New import", () => import("./new_import.js"), () => true],
   exports: ["e", "Exports", () => import("./exports.js"), () => true],
   settings: ["s", "Settings", () => import("./settings.js"), () => can("admin")],
-};
+}));
 /** Screens that belong to another one in the navigation. */
-const WITHIN = { issue: ["issues", () => import("./issue.js")], task: ["imports", () => import("./task.js")], faults: ["imports", () => import("./faults.js")], person: ["people", () => import("./person.js")] };
+const WITHIN = named(/** @type {Record<string, [string, ()=>Promise<any>]>} */ ({ issue: ["issues", () => import("./issue.js")], task: ["imports", () => import("./task.js")], faults: ["imports", () => import("./faults.js")], person: ["people", () => import("./person.js")] }));
 
 const app = /** @type {any} */ (document.getElementById("app"));
 const main = h("main", { id: "main", tabindex: -1 });
@@ -114,6 +115,7 @@ function signIn(/** @type {string} */ message = "") {
   leave = () => {};
   keys = {};
   turn += 1;
+  dispatchEvent(new Event("signed-out"));
   document.title = "Sign in · Caseload";
   const key = input({ type: "password", name: "key", autocomplete: "current-password", required: true });
   const error = h("div", { class: "bad", role: "alert" }, message);
@@ -165,7 +167,7 @@ const KEYS = [["j / k", "next, previous"], ["Enter", "open"], ["Esc", "back, clo
 
 function help() {
   const screens = Object.values(SCREENS).filter(([, , , shown]) => shown()).map(([key, title]) => [`g ${key}`, title]);
-  const row = ([key, text]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
+  const row = (/** @type {string[]} */ [key, text]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
   return dialog("Keys", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), { label: "Close" });
 }
 

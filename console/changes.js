@@ -41,7 +41,7 @@ export async function addChanges(found, family, id, before, signal) {
 
 /** The outcomes and changes as elements. @param {ReturnType<typeof noChanges>} found */
 export function changesView({ outcomes, rows, more }) {
-  const words = { created: "would be created", updated: "would change", unchanged: "would stay as they are", deleted: "would be deleted" };
+  const words = /** @type {Record<string, string>} */ ({ created: "would be created", updated: "would change", unchanged: "would stay as they are", deleted: "would be deleted" });
   const said = [...outcomes].map(([outcome, n]) => `${things(n, "entry", "entries")} ${words[outcome] ?? outcome}`);
   return [
     h("h2", null, "What would change"),

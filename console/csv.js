@@ -1,9 +1,10 @@
 // Reading CSV (RFC 4180), a piece at a time, and making entries of its rows.
+import { named } from "./json.js";
 
 /** @param {string} sample */
 export function separatorOf(sample) {
   const line = sample.split(/\r?\n/, 1)[0];
-  const count = (mark) => line.split(mark).length;
+  const count = (/** @type {string} */ mark) => line.split(mark).length;
   return [",", ";", "\t"].reduce((best, mark) => (count(mark) > count(best) ? mark : best));
 }
 
@@ -89,7 +90,7 @@ export const TARGETS = {
   "": "leave out",
 };
 
-const GUESSES = {
+const GUESSES = named(/** @type {Record<string, string>} */ ({
   email: "identity:email",
   mail: "identity:email",
   uid: "identity:uid",
@@ -109,7 +110,7 @@ const GUESSES = {
   language: "text:preferred_language",
   coreprofileid: "text:core-profile-id",
   segment: "text:user_vip_segment",
-};
+}));
 
 /** The likely target of a column. @param {string} column */
 export function guess(column) {
@@ -128,10 +129,10 @@ export function guess(column) {
  */
 export function entryOf(row, mapping) {
   const members = [];
-  const identities = [];
-  const names = [];
-  const custom = [];
-  const text = JSON.stringify;
+  const identities = /** @type {string[]} */ ([]);
+  const names = /** @type {string[]} */ ([]);
+  const custom = /** @type {string[]} */ ([]);
+  const text = (/** @type {string} */ value) => JSON.stringify(value);
   mapping.forEach(({ column, target }, at) => {
     const value = (row[at] ?? "").trim();
     if (!value || !target) return;
@@ -144,14 +145,28 @@ export function entryOf(row, mapping) {
       members.push(`${text(name)}:[${parts.filter(Boolean).map(text)}]`);
     } else if (kind === "number") members.push(`${text(name)}:${isNumber(value) ? value : text(value)}`);
     else if (kind === "boolean") {
-      const word = { true: "true", yes: "true", 1: "true", false: "false", no: "false", 0: "false" };
-      members.push(`${text(name)}:${word[value.toLowerCase()] ?? text(value)}`);
+      const [yes, no] = [/^(true|yes|1)$/i, /^(false|no|0)$/i].map((word) => word.test(value));
+      members.push(`${text(name)}:${yes || no ? yes : text(value)}`);
     } else members.push(`${text(name)}:${text(value)}`);
   });
   if (names.length) members.unshift(`"names":{${names}}`);
   if (identities.length) members.unshift(`"identities":[${identities}]`);
   if (custom.length) members.push(`"custom_fields":{${custom}}`);
   return `{${members}}`;
+}
+
+/**
+ * The last record that is complete in some bytes, which begin where a record begins: its bounds, and
+ * the number of complete ones. Only in a table may a record have line ends, between quotes.
+ * @param {Uint8Array} bytes @param {boolean} table
+ */
+export function lastRecord(bytes, table) {
+  let [begin, end, count, quoted] = [0, 0, 0, false];
+  for (let at = 0; at < bytes.length; at++) {
+    if (table && bytes[at] === 34) quoted = !quoted;
+    else if (bytes[at] === 10 && !quoted) [begin, end, count] = [end, at + 1, count + 1];
+  }
+  return { begin, end, count };
 }
 
 const isNumber = (/** @type {string} */ text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text);

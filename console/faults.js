@@ -5,10 +5,20 @@ import { submit } from "./new_import.js";
 import { parse, write } from "./json.js";
 import { groupOf, valueAt, withValue } from "./pointer.js";
 import { count, short, things } from "./format.js";
-import { button, dialog, empty, field, input, notice, select } from "./ui.js";
+import { button, dialog, empty, field, input, notice, refused, select } from "./ui.js";
 import { fill, h, longList } from "./view.js";
 
-const DRAW_EVERY = 500;
+/** Entries that are read before the screen is shown, and between two drawings of it. */
+const FIRST = 50;
+const DRAW_EVERY = 1000;
+/** How the values of a group are mended: a label, and the new value. */
+const HOW = /** @type {Record<string, [string, (now:any, text:string)=>any]>} */ ({
+  text: ["set to the text", (_, text) => text],
+  json: ["set to the JSON value", (_, text) => parse(text)],
+  remove: ["leave the field out", () => undefined],
+  upper: ["capitals", (now) => String(now ?? "").toUpperCase()],
+  trim: ["without blanks around it", (now) => String(now ?? "").trim()],
+});
 
 export default async function faults(/** @type {any} */ { args, params, signal, keys, go, leaving }) {
   const [family, id] = args;
@@ -97,7 +107,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   }
 
   async function mendGroup(/** @type {any} */ group) {
-    const how = select({ text: "set to the text", json: "set to the JSON value", remove: "leave the field out", upper: "capitals", trim: "without blanks around it" });
+    const how = select(Object.fromEntries(Object.entries(HOW).map(([name, [label]]) => [name, label])));
     const value = input();
     const only = input({ placeholder: "any value" });
     const preview = h("div", { role: "status" });
@@ -110,7 +120,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
         for (const fault of hits.reverse()) {
           const now = valueAt(entry, fault.pointer);
           if (only.value && String(now) !== only.value) continue;
-          const next = { text: () => value.value, json: () => parse(value.value), remove: () => undefined, upper: () => String(now ?? "").toUpperCase(), trim: () => String(now ?? "").trim() }[how.value]?.();
+          const next = HOW[how.value][1](now, value.value);
           entry = withValue(entry, fault.pointer, next);
           found.push({ record, pointer: fault.pointer, now, next, entry });
         }
@@ -164,17 +174,18 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   addEventListener("beforeunload", warn);
   leaving(() => removeEventListener("beforeunload", warn));
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), Escape: () => go(`task/${family}/${id}`) });
-  const reading = errorsOf(path, signal, (record) => {
-    records.push(record);
-    if (records.length % DRAW_EVERY === 1) {
+  await new Promise((resolve, reject) => {
+    const show = () => {
       draw();
       list.set(shown());
-    }
-  }).then(() => {
-    draw();
-    list.set(shown());
+      resolve(null);
+    };
+    const reading = errorsOf(path, signal, (record) => {
+      records.push(record);
+      if (records.length % DRAW_EVERY === FIRST) show();
+    });
+    reading.then(show, (error) => (records.length < FIRST ? reject(error) : refused(error)));
   });
-  await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 150))]);
   if (task.counts.failed === 0) return empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.");
   return h("div", { class: "fill" }, h("p", null, h("a", { href: "#/imports" }, "Imports"), " / ", h("a", { href: `#/task/${family}/${id}` }, h("span", { class: "mono" }, id))), h("div", { class: "row spread" }, h("h1", null, "Faults"), actions), head, h("div", { class: "fault-columns grow" }, groups, list.element));
 }

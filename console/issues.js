@@ -1,14 +1,15 @@
 // Issues: a list of any length with filters, order and total in the address, and edits of many.
 import { call, can, query, v1 } from "./api.js";
 import { STATES, count, dayBound, short, time } from "./format.js";
-import { button, dialog, empty, failed, field, input, notice, pill, select } from "./ui.js";
+import { named } from "./json.js";
+import { button, dialog, empty, exportLink, failed, field, input, notice, pill, select } from "./ui.js";
 import { fill, h, longList } from "./view.js";
 
 const PAGE = 200;
 const EDIT_MAX = 5000;
 
 /** The filters: parameter, label, and how the value goes to the API. */
-const FILTERS = {
+const FILTERS = named(/** @type {Record<string, [string, (v:string)=>Record<string, any>]>} */ ({
   text: ["words", (v) => ({ text: v })],
   state: ["state", (v) => ({ state: v })],
   tags: ["tag", (v) => ({ tags: { and: v.split(",").map((tag) => tag.trim()) } })],
@@ -36,7 +37,7 @@ const FILTERS = {
   "changed-until": ["state changed until", (v) => ({ "state-until": dayBound(v, true) })],
   fields: ["custom fields (JSON)", (v) => ({ custom_fields: v })],
   redacted: ["redacted", (v) => ({ redacted: v })],
-};
+}));
 const DAYS = new Set(["since", "until", "updated", "updated-until", "changed", "changed-until"]);
 const SORTS = { "creation-time desc": "newest", "creation-time asc": "oldest", "update-time desc": "last changed", "state-change-time desc": "state last changed" };
 
@@ -125,7 +126,7 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
     .map(([name, value]) => h("span", { class: "chip" }, `${FILTERS[name][0]}: ${short(value, 40)}`, h("button", { type: "button", class: "plain", "aria-label": `Remove the filter ${FILTERS[name][0]}`, onclick: () => set(name, "") }, "×")));
   return h("div", { class: "fill" },
     h("div", { class: "row spread" }, h("h1", null, "Issues ", heading), bulk,
-      can("write") && button("New issue", () => create(go))),
+      h("div", { class: "row" }, exportLink("issues", params), can("write") && button("New issue", () => create(go)))),
     h("form", { class: "row filters", role: "search", onsubmit: (/** @type {any} */ event) => { event.preventDefault(); set("text", search.value.trim()); } },
       search,
       select({ "": "any state", ...Object.fromEntries(STATES.map((state) => [state, state])) }, { "aria-label": "State", value: params.get("state") ?? "", onchange: (/** @type {any} */ event) => set("state", event.target.value) }),

@@ -21,7 +21,7 @@ function number(source) {
 const hasSource = (() => {
   try {
     let seen = false;
-    JSON.parse("1", (_key, value, context) => {
+    JSON.parse("1", (/** @type {any} */ ...[, value, context]) => {
       seen = context?.source === "1";
       return value;
     });
@@ -47,11 +47,11 @@ function marked(text) {
  */
 export function parse(text, source = hasSource) {
   if (source) {
-    return JSON.parse(text, (_key, value, context) =>
+    return JSON.parse(text, (/** @type {any} */ ...[, value, context]) =>
       typeof value === "number" ? number(context.source) : value,
     );
   }
-  return JSON.parse(marked(text), (_key, value) =>
+  return JSON.parse(marked(text), (/** @type {any} */ ...[, value]) =>
     typeof value === "string" && value.startsWith(MARK) ? number(value.slice(MARK.length)) : value,
   );
 }
@@ -76,3 +76,9 @@ export function write(value, indent = 0, before = "\n") {
   if (!parts.length) return list ? "[]" : "{}";
   return (list ? "[" : "{") + inner + parts.join("," + inner) + end + (list ? "]" : "}");
 }
+
+/**
+ * A map of these members and no others, so that a name from outside finds no "constructor" in it.
+ * @template T @param {Record<string, T>} members @returns {Record<string, T>}
+ */
+export const named = (members) => Object.assign(Object.create(null), members);

@@ -16,6 +16,7 @@ const REPLACE = "import_issues?upsert";
 const ACTIONS = { create_core_profiles: "create profiles", upsert_core_profiles: "create or update profiles, by identity", update_core_profiles: "update profiles, by id or identity", update_app_profiles: "update app profiles, by pid", import_issues: "import issues", [REPLACE]: "import issues, replacing those of the same id", delete_core_profiles: "delete profiles, by id or identity", delete_app_profiles: "delete app profiles, by pid", delete_issues: "delete issues, by id" };
 /** What these did before says nothing of now, so they are sent again. */
 const RENEWED = /^(update|upsert|delete)_|upsert$/;
+const KINDS = /** @type {Record<string, string>} */ ({ csv: "CSV", array: "JSON array", lines: "JSON lines" });
 const READ_ACTIONS = { get_core_profiles: "export profiles by core-profile-id", get_app_profiles: "export app profiles by pid" };
 
 export default async function newImport(/** @type {any} */ { signal, keys, go, leaving }) {
@@ -32,7 +33,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, go, l
   leaving(() => removeEventListener("beforeunload", warn));
 
   async function choose(/** @type {File} */ file) {
-    let kind;
+    let kind = /** @type {any} */ (null);
     try {
       kind = await examine(file);
     } catch {
@@ -59,7 +60,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, go, l
     async function run(/** @type {boolean} */ dry) {
       const family = /issues/.test(action.value) ? "issues" : "identity";
       const changes = dry && hasChanges(action.value) ? noChanges() : null;
-      const done = { total: 0, succeeded: 0, failed: 0, unprocessed: 0 };
+      const done = /** @type {Record<string, number>} */ ({ total: 0, succeeded: 0, failed: 0, unprocessed: 0 });
       const sent = /** @type {any[]} */ ([]);
       const draw = (/** @type {string} */ now) => fill(area,
         h("h2", null, dry ? "Dry run" : "Import"),
@@ -92,7 +93,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, go, l
         running = false;
       }
     }
-    fill(body, h("p", null, h("b", null, file.name), ` · ${size(file.size)} · ${{ csv: "CSV", array: "JSON array", lines: "JSON lines" }[kind.kind]}`, " ", button("Another file", () => { fill(body); picker.value = ""; picker.click(); }, { class: "plain" })), field("Action", action), columns, shown, steps, area);
+    fill(body, h("p", null, h("b", null, file.name), ` · ${size(file.size)} · ${KINDS[kind.kind]}`, " ", button("Another file", () => { fill(body); picker.value = ""; picker.click(); }, { class: "plain" })), field("Action", action), columns, shown, steps, area);
     await preview();
   }
   fill(body, h("div", { class: "columns" }, EXAMPLES.map(([title, text]) => h("section", { "aria-label": title }, h("h2", null, title), h("pre", { tabindex: 0 }, text)))));
@@ -130,7 +131,7 @@ export async function submit(/** @type {string} */ family, /** @type {string} */
   if (dry) form.append("dry_run", "true");
   form.append("payload", new Blob([lines]), `${name.replace(/\.(gz|csv|json)$/i, "")}.jsonl`);
   const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
-  const headers = dry ? {} : { "Idempotency-Key": key };
+  const headers = /** @type {Record<string, string>} */ (dry ? {} : { "Idempotency-Key": key });
   const response = await send("POST", tasks(family), { raw: form, headers });
   return { ...parse(await response.text()), replayed: response.headers.get("Idempotent-Replayed") === "true" };
 }

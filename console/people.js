@@ -2,7 +2,7 @@
 // segment, or the days of their creation and last change.
 import { call, query, v2 } from "./api.js";
 import { count, dayBound, short, time } from "./format.js";
-import { empty, failed, input } from "./ui.js";
+import { empty, exportLink, failed, input } from "./ui.js";
 import { identitiesOf, nameOf, searchOf } from "./profile.js";
 import { fill, h, longList } from "./view.js";
 
@@ -10,7 +10,7 @@ const PAGE = 200;
 const DAYS = [["created-since", "Created since"], ["created-until", "Created until"], ["updated-since", "Changed since"], ["updated-until", "Changed until"]];
 
 /** The filters of an address. */
-const filtersOf = (/** @type {URLSearchParams} */ params) => ({
+export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
   ...searchOf(params.get("q") ?? ""),
   tags: params.get("tag") && { and: [params.get("tag")] },
   country: params.get("country") && [params.get("country")],
@@ -66,7 +66,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
     go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
   };
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus() });
-  return h("div", { class: "fill" }, h("h1", null, "People ", heading),
+  return h("div", { class: "fill" }, h("div", { class: "row spread" }, h("h1", null, "People ", heading), exportLink("core_profiles", params)),
     h("form", { class: "row filters", role: "search", onsubmit: submit }, search, tag, country, h("button", { type: "submit" }, "Find"),
       h("details", { class: "days", open: folded.some((box) => box.value) }, h("summary", null, "More filters"), h("div", { class: "row" }, language, segment, days.map((day) => h("label", { class: "faint" }, day.label, " ", day.box))))),
     body);

@@ -56,6 +56,9 @@ export const empty = (/** @type {string} */ title, /** @type {any[]} */ ...text)
 
 export const loading = () => h("div", { class: "state loading", role: "status" }, "Loading…");
 
+/** A link to the export of a list with these filters. */
+export const exportLink = (/** @type {string} */ of, /** @type {URLSearchParams} */ params) => h("a", { href: `#/exports?${new URLSearchParams([["of", of], ...params])}` }, "Export");
+
 let fields = 0;
 /** A labelled field. @param {string} label @param {any} input @param {any} [hint] */
 export function field(label, input, hint) {

@@ -28,7 +28,7 @@ export function h(tag, props, ...children) {
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   add(element, children);
-  if (tag === "select" && props?.value !== undefined) element.value = props.value;
+  if (tag === "select" && props?.value !== undefined) /** @type {any} */ (element).value = props.value;
   return element;
 }
 
@@ -39,14 +39,27 @@ function add(parent, child) {
   else parent.append(child instanceof Node ? child : document.createTextNode(String(child)));
 }
 
-/** Replaces the contents of an element. @param {any} element @param {...any} children */
+/**
+ * Replaces the contents of an element. If one of them had the focus, the new one that looks the same
+ * gets it, so that a list that is drawn again leaves nobody who uses the keyboard at the beginning.
+ * @param {any} element @param {...any} children
+ */
 export function fill(element, ...children) {
+  const focused = document.activeElement !== element && element.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null;
   element.replaceChildren();
   add(element, children);
+  if (focused && !focused.isConnected) {
+    const looks = (/** @type {any} */ one) => [one.tagName, one.getAttribute("href"), one.getAttribute("aria-label"), one.textContent].join("\n");
+    const same = [...element.querySelectorAll(focused.tagName)].find((one) => looks(one) === looks(focused));
+    same?.focus({ preventScroll: true });
+  }
   return element;
 }
 
-/** Which rows a window of a list shows. */
+/**
+ * Which rows a window of a list shows.
+ * @param {number} count @param {number} height of a row @param {number} top @param {number} view
+ */
 export function visible(count, height, top, view, more = 8) {
   const first = Math.max(0, Math.floor(top / height) - more);
   const last = Math.min(count, Math.ceil((top + view) / height) + more);
@@ -101,7 +114,10 @@ export function longList({ height, label, row, near, open }) {
       event.preventDefault();
       list.move(step);
     }
-    if (event.key === "Enter") list.openSelected();
+    if (event.key === "Enter") {
+      event.stopPropagation();
+      list.openSelected();
+    }
   });
   const resized = globalThis.ResizeObserver && new ResizeObserver(() => draw());
   resized?.observe(box);
@@ -121,6 +137,8 @@ export function longList({ height, label, row, near, open }) {
     redraw: () => draw(true),
     move(/** @type {number} */ by) {
       if (!items.length) return;
+      // So that Enter opens the row, and not the button that was used before.
+      box.focus({ preventScroll: true });
       selected = Math.max(0, Math.min(items.length - 1, selected + by));
       const top = selected * height;
       if (top < box.scrollTop) box.scrollTop = top;

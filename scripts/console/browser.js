@@ -14,17 +14,57 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
  * one header has no effect on plain HTTP. */
 const EXPECTED = /^(Failed to load resource|The Cross-Origin-Opener-Policy header has been ignored)/;
 
+/** Presses of Tab after which an element counts as out of reach. */
+const TABS_MAX = 250;
+
+/** Moves the focus to an element by the keyboard alone. */
+async function reach(locator) {
+  await locator.waitFor();
+  const { keyboard } = locator.page();
+  for (let n = 0; n < TABS_MAX; n++) {
+    if (await locator.evaluate((element) => element === document.activeElement)) return;
+    await keyboard.press("Tab");
+  }
+  throw new Error(`no Tab leads to ${locator}`);
+}
+
+/** Makes all pages act by the keyboard: a click is Tab, Tab … Enter, and a field is typed into. */
+function useKeyboard(locators) {
+  const { click, fill, selectOption, setInputFiles } = locators;
+  locators.mouse = click;
+  locators.focus = async function focus() {
+    await reach(this);
+  };
+  locators.click = async function press({ timeout = 15000 } = {}) {
+    await this.waitFor({ timeout });
+    // A button that works is disabled until it is done.
+    await click.call(this, { trial: true, timeout });
+    await reach(this);
+    await this.page().keyboard.press("Enter");
+  };
+  for (const [name, act] of Object.entries({ fill, selectOption, setInputFiles })) {
+    locators[name] = async function after(...args) {
+      await reach(this);
+      return act.apply(this, args);
+    };
+  }
+}
+
 export class Browser {
   async start() {
     this.folder = mkdtempSync(join(tmpdir(), "caseload-chromium-"));
     this.chromium = await chromium.launch({ executablePath: process.env.CONSOLE_CHECK_CHROMIUM, headless: true, args: FLAGS });
     this.wrong = [];
+    const context = await this.chromium.newContext();
+    useKeyboard(Object.getPrototypeOf((await context.newPage()).locator("body")));
+    await context.close();
   }
   /** A new page of a person who is signed in with this key. */
-  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "" } = {}) {
+  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "", init } = {}) {
     const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
     const page = await context.newPage();
     page.setDefaultTimeout(15000);
+    if (init) await page.addInitScript(init);
     const files = process.env.CONSOLE_CHECK_FILES;
     if (files) await page.route(/\/console\/[0-9a-f]{16}\//, (route) => route.fulfill({ path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)) }));
     this.watch(page, origin);

@@ -1,4 +1,5 @@
-// The flows: what people do in the console, against the real program.
+// The flows: what people do in the console, against the real program, by the keyboard alone unless
+// a flow says `mouse`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
@@ -10,10 +11,43 @@ const total = async (server, query = "") => (await server.call("GET", `v1/acme/i
 const heading = async (page) => Number((await page.locator("h1 .number").innerText()).replace(/\D/g, ""));
 const settled = (page, count) => page.waitForFunction((n) => document.querySelector("h1 .number")?.textContent.replace(/\D/g, "") === String(n), count);
 const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
-const pick = (page, name, text, type = "text/plain") => page.setInputFiles("#file", { name, mimeType: type, buffer: Buffer.from(text) });
+const pick = (page, name, text, type = "text/plain") => page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
 const keys = async (page, ...all) => {
   for (const key of all) await page.keyboard.press(key);
 };
+
+/** A proxy that may add a prefix, or cut the next `cut.left` answers of a path after so many bytes. */
+async function proxyTo(server, { prefix = "", cuts, bytes = Infinity }) {
+  const cut = { left: 0 };
+  const proxy = createServer((from, to) => {
+    if (!from.url.startsWith(`${prefix}/`)) return to.writeHead(404).end();
+    const headers = { ...from.headers, "x-forwarded-host": from.headers.host, ...(prefix && { "x-forwarded-prefix": prefix }) };
+    const call = request(server.url + from.url.slice(prefix.length), { method: from.method, headers }, (answer) => {
+      to.writeHead(answer.statusCode, answer.headers);
+      if (!cuts?.test(from.url) || cut.left === 0) return answer.pipe(to);
+      let left = bytes;
+      answer.on("data", (piece) => {
+        if (left <= 0) return;
+        left -= piece.length;
+        to.write(left < 0 ? piece.subarray(0, left) : piece, () => {
+          if (left > 0) return;
+          cut.left -= 1;
+          to.destroy();
+          call.destroy();
+        });
+      });
+      answer.on("end", () => left > 0 && to.end());
+    });
+    call.on("error", () => to.destroy());
+    from.pipe(call);
+  });
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const close = () => {
+    proxy.closeAllConnections();
+    proxy.close();
+  };
+  return { origin: `http://127.0.0.1:${proxy.address().port}`, close, cut };
+}
 
 export const flows = [
   ["a wrong key is refused in words, and the right one signs in", async ({ server, open }) => {
@@ -133,7 +167,7 @@ export const flows = [
     await page.locator(".message.ours", { hasText: "We are on it." }).waitFor();
     await page.getByLabel("Reply").fill("With a proof.");
     await page.getByLabel("Author").selectOption({ label: "Grace Hopper" });
-    await page.setInputFiles('input[type="file"]', { name: "proof.txt", mimeType: "text/plain", buffer: Buffer.from("proof") });
+    await page.locator('input[type="file"]').setInputFiles({ name: "proof.txt", mimeType: "text/plain", buffer: Buffer.from("proof") });
     await page.getByRole("button", { name: "Send the reply" }).click();
     await page.locator(".message.ours", { hasText: "With a proof." }).waitFor();
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: /proof.txt/ }).click()]);
@@ -202,7 +236,8 @@ export const flows = [
     await page.reload();
     await settled(page, 1);
     assert.equal(await page.getByLabel("Changed since").inputValue(), "2001-02-03");
-    await page.locator(".issue-row").first().click();
+    await page.keyboard.press("Escape");
+    await keys(page, "j", "Enter");
     await page.getByRole("link", { name: "northern", exact: true }).waitFor();
     await page.getByRole("link", { name: "a&b=c", exact: true }).click();
     await settled(page, 1);
@@ -371,7 +406,7 @@ export const flows = [
     const before = await total(server);
     const page = await open({ path: "new-import" });
     const lines = ['{"title":"from gzip","created_at":1767225600000}', '{"title":"from gzip 2","created_at":1767225600001}'].join("\n");
-    await page.setInputFiles("#file", { name: "issues.jsonl.gz", mimeType: "application/gzip", buffer: gzipSync(lines) });
+    await page.locator("#file").setInputFiles({ name: "issues.jsonl.gz", mimeType: "application/gzip", buffer: gzipSync(lines) });
     assert.equal(await page.getByLabel("Action").inputValue(), "import_issues");
     await page.getByRole("button", { name: "Dry run" }).click();
     await page.getByRole("button", { name: "Import 2 entries" }).click();
@@ -395,8 +430,7 @@ export const flows = [
     form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"live-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
     const path = "v2/acme/identity/bulk_actions";
     const send = () => fetch(`${server.url}/${path}`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form }).then((answer) => answer.json());
-    await send();
-    await send();
+    for (let n = 0; n < 5; n++) await send();
     const last = await send();
     const page = await open({ path: `task/identity/${last.task_id}` });
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -477,6 +511,33 @@ export const flows = [
     const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.csv" }).click()]);
     assert.match(readFileSync(await table.path(), "utf8"), /^[\w,.]+\r\n/);
   }],
+  ["an export goes on after broken connections, and has every record once", async ({ server, browser }) => {
+    const { origin, close, cut } = await proxyTo(server, { cuts: /format=(jsonl|csv)/, bytes: 1500 });
+    const page = await browser.page(server, { origin, path: "exports", init: () => delete globalThis.showSaveFilePicker });
+    for (const [of, format, file] of [["issues", "jsonl", "issues.jsonl"], ["issues", "csv", "issues.csv"], ["core_profiles", "csv", "core_profiles.csv"]]) {
+      cut.left = 3;
+      await page.getByLabel("What").selectOption(of);
+      await page.getByLabel("Format").selectOption(format);
+      const href = await page.getByRole("link", { name: `Download ${file}` }).getAttribute("href");
+      await page.getByRole("button", { name: `Export ${file}` }).click();
+      const [download] = await Promise.all([page.waitForEvent("download", { timeout: 60000 }), page.getByRole("button", { name: `Save ${file}` }).click({ timeout: 60000 })]);
+      const whole = await fetch(href.replace(origin, server.url), { headers: { Authorization: `Bearer ${server.key}` } }).then((answer) => answer.text());
+      // Attachments have the address by which the server was asked.
+      assert.equal(readFileSync(await download.path(), "utf8"), whole.replaceAll(server.url, origin));
+      assert.equal(cut.left, 0);
+    }
+    await page.context().close();
+    close();
+  }],
+  ["an export of a filtered list is written to a file", async ({ server, open }) => {
+    const page = await open({ path: "issues?state=new", init: () => (globalThis.showSaveFilePicker = async () => (await navigator.storage.getDirectory()).getFileHandle("export", { create: true })) });
+    await page.getByRole("link", { name: "Export", exact: true }).click();
+    await page.getByText("state new").waitFor();
+    await page.getByRole("button", { name: "Export issues.jsonl" }).click();
+    await page.getByText("complete", { exact: true }).waitFor();
+    const lines = await page.evaluate(async () => (await (await (await navigator.storage.getDirectory()).getFileHandle("export")).getFile()).text());
+    assert.equal(lines.trim().split("\n").length, await total(server, "&state=new"));
+  }],
   ["keys are made, shown once and revoked", async ({ server, open }) => {
     const page = await open({ path: "settings" });
     await page.getByRole("button", { name: "New key" }).click();
@@ -529,7 +590,7 @@ export const flows = [
     const task = tasks.find((one) => one.counts.total === 2 && one.counts.failed === 2);
     await page.goto(`${server.url}/console/#/faults/identity/${task.task_id}`);
     await page.locator(".fault-row mark", { hasText: "</script>" }).waitFor();
-    await page.locator(".fault-row").first().click();
+    await keys(page, "j", "Enter");
     await page.getByText("This is not a JSON map").waitFor();
   }],
   ["the last calls are there as curl", async ({ server, open }) => {
@@ -554,6 +615,10 @@ export const flows = [
   ["a screen or a record that is not there says so", async ({ open }) => {
     const page = await open({ path: "nowhere" });
     await page.getByText("This address names no screen").waitFor();
+    await page.goto(`${page.url().split("#")[0]}#/constructor`);
+    await page.getByText("This address names no screen").waitFor();
+    await page.goto(`${page.url().split("#")[0]}#/issues?constructor=1`);
+    await page.locator(".issue-row").first().waitFor();
     await page.goto(`${page.url().split("#")[0]}#/issue/999999999`);
     await page.getByRole("heading", { name: "Not here" }).waitFor();
   }],
@@ -568,18 +633,7 @@ export const flows = [
     await title(page, "Exports");
   }],
   ["it works below a prefix that a proxy adds", async ({ server, browser }) => {
-    const proxy = createServer((from, to) => {
-      if (!from.url.startsWith("/support/")) return to.writeHead(404).end();
-      const headers = { ...from.headers, "x-forwarded-prefix": "/support", "x-forwarded-host": from.headers.host };
-      const call = request(server.url + from.url.slice("/support".length), { method: from.method, headers }, (answer) => {
-        to.writeHead(answer.statusCode, answer.headers);
-        answer.pipe(to);
-      });
-      call.on("error", () => to.destroy());
-      from.pipe(call);
-    });
-    await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-    const origin = `http://127.0.0.1:${proxy.address().port}`;
+    const { origin, close } = await proxyTo(server, { prefix: "/support" });
     const page = await browser.page(server, { origin, prefix: "/support", path: "issues" });
     await page.locator(".issue-row").first().waitFor();
     const [cookie] = await page.context().cookies();
@@ -587,8 +641,7 @@ export const flows = [
     await page.goto(`${origin}/support/console`);
     await title(page, "Overview");
     await page.context().close();
-    proxy.closeAllConnections();
-    proxy.close();
+    close();
   }],
   ["it works on plain HTTP by an address that is not localhost", async ({ server, browser }) => {
     const address = Object.values(networkInterfaces()).flat().find((one) => one.family === "IPv4" && !one.internal)?.address;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import { CsvReader, entryOf, guess, separatorOf } from "../../console/csv.js";
+import { CsvReader, entryOf, guess, lastRecord, separatorOf } from "../../console/csv.js";
 import { ArraySplitter, digest, entries, examine, parts } from "../../console/entries.js";
 import { count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
@@ -118,4 +118,20 @@ test("a search is an identity or a part of the name", () => {
   assert.deepEqual(searchOf("a,b@x.y"), { identity: [{ email: "a,b@x.y" }] });
   assert.deepEqual(searchOf("planet:x"), { name: "planet:x" });
   assert.deepEqual(searchOf(""), {});
+});
+
+test("the last complete record is found, with line ends between quotes or without", () => {
+  const bytes = (text) => new TextEncoder().encode(text);
+  for (const [text, table, expected] of [
+    ["", false, { begin: 0, end: 0, count: 0 }],
+    ['{"a":1}', false, { begin: 0, end: 0, count: 0 }],
+    ['{"a":1}\n{"b":"\\""}\n{"c', false, { begin: 8, end: 19, count: 2 }],
+    ['a,b\r\n"x\ny",""""\r\n"z\n', true, { begin: 5, end: 17, count: 2 }],
+  ]) {
+    assert.deepEqual(lastRecord(bytes(text), table), expected, text);
+  }
+});
+
+test("a column of the name of a built-in member is a custom field", () => {
+  assert.equal(guess("constructor"), "custom");
 });

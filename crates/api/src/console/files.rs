@@ -33,6 +33,7 @@ static FILES: &[(&str, &[u8])] = files! {
     "changes.js"
     "charts.js"
     "csv.js"
+    "download.js"
     "entries.js"
     "exports.js"
     "faults.js"

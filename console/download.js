@@ -1,0 +1,136 @@
+// A list of any length as a file: the page reads the stream of the list and writes it to a file that
+// the user chose, or else to memory. A broken stream goes on after its last complete record. A
+// download runs on when its screen is left, and ends with the session.
+import { Refusal, query, send } from "./api.js";
+import { CsvReader, lastRecord } from "./csv.js";
+import { parse } from "./json.js";
+
+const TRIES = 6;
+const FIRST_WAIT_MS = 500;
+
+/** The downloads of this page, newest first. */
+export const downloads = /** @type {Download[]} */ ([]);
+
+addEventListener("beforeunload", (event) => downloads.some((one) => one.unsaved) && event.preventDefault());
+addEventListener("signed-out", () => {
+  for (const one of downloads) one.pause();
+  downloads.length = 0;
+});
+
+/** Where the bytes go: a file on the disk if the browser can write one, else memory. */
+async function fileFor(/** @type {string} */ name) {
+  const choose = /** @type {any} */ (globalThis).showSaveFilePicker;
+  if (!choose) return null;
+  const handle = await choose({ suggestedName: name });
+  return handle.createWritable();
+}
+
+export class Download {
+  /**
+   * @param {{name:string, path:string, params:any, table:boolean, id:string, total:number}} list
+   *   `id` is the member that `after` names a record by, with its creation time
+   */
+  constructor(list) {
+    this.list = list;
+    this.state = "running";
+    this.problem = "";
+    this.records = 0;
+    this.bytes = 0;
+    this.begun = Date.now();
+    this.after = "";
+    this.columns = /** @type {string[]|null} */ (null);
+    this.parts = /** @type {Blob[]} */ ([]);
+    this.file = /** @type {any} */ (null);
+    /** The records in memory, once they are complete, and whether they were saved. */
+    this.blob = /** @type {Blob|null} */ (null);
+    this.saved = false;
+    this.abort = new AbortController();
+  }
+  /** Asks for a file, and begins. Does nothing if the user chose none. */
+  static async start(/** @type {ConstructorParameters<typeof Download>[0]} */ list) {
+    const made = new Download(list);
+    try {
+      made.file = await fileFor(list.name);
+    } catch (error) {
+      if (/** @type {any} */ (error).name === "AbortError") return;
+      // Without a file of its own it uses memory.
+    }
+    downloads.unshift(made);
+    made.run();
+  }
+  pause() {
+    if (this.state !== "running") return;
+    this.state = "paused";
+    this.abort.abort();
+  }
+  /** Reads until the end. After a fault it waits and goes on, unless nothing came several times. */
+  async run() {
+    this.state = "running";
+    this.problem = "";
+    this.abort = new AbortController();
+    for (let vain = 0; this.state === "running"; ) {
+      const before = this.records;
+      try {
+        await this.read();
+        if (this.file) await this.file.close();
+        else this.blob = new Blob(this.parts);
+        this.state = "done";
+      } catch (error) {
+        if (this.state !== "running") return;
+        vain = this.records > before ? 0 : vain + 1;
+        const refusal = error instanceof Refusal ? error : null;
+        this.problem = refusal ? refusal.message : "the connection broke";
+        if (vain === TRIES || (refusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)) this.state = "stopped";
+        else await new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS * 2 ** vain));
+      }
+    }
+  }
+  async read() {
+    const { path, params, table } = this.list;
+    const response = await send("GET", `${path}${query({ ...params, after: this.after })}`, { signal: this.abort.signal });
+    const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).getReader();
+    let skipped = !this.columns;
+    let rest = new Uint8Array(0);
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      this.problem = "";
+      let bytes = new Uint8Array(rest.length + value.length);
+      bytes.set(rest);
+      bytes.set(value, rest.length);
+      if (!skipped) {
+        const head = bytes.indexOf(10) + 1;
+        if (head) bytes = bytes.slice(head);
+        skipped = head > 0;
+      }
+      const { begin, end, count } = skipped ? lastRecord(bytes, table) : { begin: 0, end: 0, count: 0 };
+      rest = bytes.slice(end);
+      if (count) await this.take(bytes.slice(0, end), begin, count);
+    }
+  }
+  /** Writes complete records; the last one begins at `begin`. */
+  async take(/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {number} */ begin, /** @type {number} */ count) {
+    const { table, id } = this.list;
+    if (this.file) await this.file.write(bytes);
+    else this.parts.push(new Blob([bytes]));
+    this.bytes += bytes.length;
+    const text = (/** @type {Uint8Array} */ some) => new TextDecoder().decode(some);
+    if (table && !this.columns) {
+      this.columns = new CsvReader(",").push(text(bytes.slice(0, bytes.indexOf(10) + 1)))[0];
+      count -= 1;
+    }
+    this.records += count;
+    if (!count) return;
+    const last = text(bytes.slice(begin));
+    const record = table ? this.named(new CsvReader(",").push(last)[0]) : parse(last);
+    this.after = `${record.created_at},${record[id]}`;
+  }
+  /** @param {string[]} row @returns {any} */
+  named(row) {
+    return Object.fromEntries((this.columns ?? []).map((column, at) => [column, row[at]]));
+  }
+  /** Whether leaving the page would lose something. */
+  get unsaved() {
+    return this.state === "done" ? Boolean(this.blob) && !this.saved : true;
+  }
+}

@@ -45,6 +45,8 @@ export class Download {
     this.blob = /** @type {Blob|null} */ (null);
     this.saved = false;
     this.abort = new AbortController();
+    /** The end of the last run: two at once would write records twice. */
+    this.ended = Promise.resolve();
   }
   /** Asks for a file, and begins. Does nothing if the user chose none. */
   static async start(/** @type {ConstructorParameters<typeof Download>[0]} */ list) {
@@ -63,8 +65,13 @@ export class Download {
     this.state = "paused";
     this.abort.abort();
   }
+  /** Begins, or goes on after a pause, once the run before has ended. */
+  run() {
+    this.ended = this.ended.then(() => this.work());
+  }
   /** Reads until the end. After a fault it waits and goes on, unless nothing came several times. */
-  async run() {
+  async work() {
+    if (this.state === "done") return;
     this.state = "running";
     this.problem = "";
     this.abort = new AbortController();
@@ -79,11 +86,18 @@ export class Download {
         if (this.state !== "running") return;
         vain = this.records > before ? 0 : vain + 1;
         const refusal = error instanceof Refusal ? error : null;
-        this.problem = refusal ? refusal.message : "the connection broke";
+        this.problem = refusal ? refusal.message : "the connection broke, or the file cannot be written";
         if (vain === TRIES || (refusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)) this.state = "stopped";
-        else await new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS * 2 ** vain));
+        else await this.wait(FIRST_WAIT_MS * 2 ** vain);
       }
     }
+  }
+  /** Waits, at most until it is paused. */
+  wait(/** @type {number} */ ms) {
+    return new Promise((resolve) => {
+      setTimeout(resolve, ms);
+      this.abort.signal.addEventListener("abort", resolve);
+    });
   }
   async read() {
     const { path, params, table } = this.list;
@@ -111,7 +125,8 @@ export class Download {
   /** Writes complete records; the last one begins at `begin`. */
   async take(/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {number} */ begin, /** @type {number} */ count) {
     const { table, id } = this.list;
-    if (this.file) await this.file.write(bytes);
+    // At its place, because a write that failed may have written a part.
+    if (this.file) await this.file.write({ type: "write", position: this.bytes, data: bytes });
     else this.parts.push(new Blob([bytes]));
     this.bytes += bytes.length;
     const text = (/** @type {Uint8Array} */ some) => new TextDecoder().decode(some);

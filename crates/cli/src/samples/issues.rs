@@ -4,88 +4,12 @@
 
 use serde_json::{Value, json};
 
+use super::conversations::Conversation;
 use super::people::{Person, draw};
 use super::splitmix::SplitMix;
 
 const DAY_MS: u64 = 86_400_000;
 const MINUTE_MS: u64 = 60_000;
-
-/// A subject and the messages of its conversation, end user first.
-struct Topic {
-    title: &'static str,
-    tag: &'static str,
-    queue: &'static str,
-    lines: [&'static str; 4],
-}
-
-const TOPICS: [Topic; 6] = [
-    Topic {
-        title: "Charged twice for one order",
-        tag: "billing",
-        queue: "Billing",
-        lines: [
-            "My card was charged twice for the same order. Please return one of the payments.",
-            "Sorry about that! I can see both payments. Is the second one from the same day?",
-            "Yes, two minutes later.",
-            "I have returned the second payment; it takes three working days to arrive.",
-        ],
-    },
-    Topic {
-        title: "No e-mail to reset my password",
-        tag: "account",
-        queue: "Accounts",
-        lines: [
-            "I asked for a new password four times and nothing arrives, not even in spam.",
-            "Which address did you use? I find <b>two accounts</b> in your name.",
-            "The one at work &amp; it worked last week.",
-            "That address bounced. I have changed it to your private one, please try again.",
-        ],
-    },
-    Topic {
-        title: "App closes when I open the map",
-        tag: "crash",
-        queue: "Technical",
-        lines: [
-            "Since the last update the app closes as soon as I tap on the map.",
-            "Thank you for telling us. Does it also happen without a network?",
-            "No, offline it works 🤔",
-            "We found it: version 4.2.1 is on its way to the stores.",
-        ],
-    },
-    Topic {
-        title: "Parcel shown as delivered, but it is not here",
-        tag: "delivery",
-        queue: "Delivery",
-        lines: [
-            "The tracking says delivered at 9:14. I was at home, nobody came.",
-            "I am asking the carrier. Could a neighbour have taken it?",
-            "I asked all of them. Nothing.",
-            "A new parcel leaves today; keep the first one should it turn up.",
-        ],
-    },
-    Topic {
-        title: "How do I invite my team?",
-        tag: "how-to",
-        queue: "Accounts",
-        lines: [
-            "We are twelve people. Do I have to enter every address by hand?",
-            "You can paste a list under Settings → Members, one address per line.",
-            "Works, thanks!",
-            "Glad to hear it. Have a good start with the team.",
-        ],
-    },
-    Topic {
-        title: "Lost my progress after changing phones",
-        tag: "progress",
-        queue: "Technical",
-        lines: [
-            "I signed in on the new phone and level 73 is gone. I want it back.",
-            "Do not worry, it is stored. Which account did you use on the old phone?",
-            "The same one, I think. There may be a second one, though.",
-            "There is. I have joined the two; please start the app again.",
-        ],
-    },
-];
 
 const STATES: [&str; 8] = [
     "new",
@@ -126,7 +50,7 @@ pub(crate) fn issue_lines(count: u64, domain: &str, now: i64) -> Vec<u8> {
 
 fn issue(random: &mut SplitMix, domain: &str, start: i64) -> Value {
     let person = draw(random);
-    let topic = &TOPICS[random.below(TOPICS.len() as u64) as usize];
+    let topic = Conversation::draw(random, person.language);
     let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
     let state = random.pick(&STATES);
     let messages = messages(random, domain, (topic, person, agent), state, start);
@@ -165,7 +89,7 @@ fn issue(random: &mut SplitMix, domain: &str, start: i64) -> Value {
 fn messages(
     random: &mut SplitMix,
     domain: &str,
-    (topic, person, agent): (&Topic, &Person, [&str; 3]),
+    (topic, person, agent): (&Conversation, &Person, [&str; 3]),
     state: &str,
     start: i64,
 ) -> Vec<Value> {

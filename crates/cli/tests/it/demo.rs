@@ -19,7 +19,7 @@ fn the_demo_does_its_job_and_may_be_run_twice_in_a_second() {
     assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
     let store = ["--store", "sqlite:caseload-data/demo.db"];
     let report = workdir.good(&[&["check"], &store[..]].concat());
-    assert!(report.contains("20,002\tcore profiles"), "{report}");
+    assert!(report.contains("20,060\tcore profiles"), "{report}");
     assert_eq!(workdir.good(&[&["domain", "list"], &store[..]].concat()).lines().count(), 1);
 }
 
@@ -38,7 +38,7 @@ fn two_demos_that_start_at_the_same_moment_share_a_database() {
         assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
     }
     let report = workdir.good(&["check", "--store", database.url()]);
-    assert!(report.contains("20,002\tcore profiles"), "{report}");
+    assert!(report.contains("20,060\tcore profiles"), "{report}");
 }
 
 #[test]
@@ -77,6 +77,13 @@ fn the_first_screen_of_the_demo_fits_a_terminal_and_its_commands_work_until_ctrl
     assert!((2..23).contains(&below_the_key), "the key scrolls away: {below_the_key} lines");
 
     let answers = try_commands(&screen);
+    let tasks = try_command(
+        &settings(&screen),
+        r#"curl -u "$KEY:" "$URL/v2/acme/identity/bulk_actions?status=processing""#,
+    );
+    for part in [r#""dry_run":true"#, r#""file_name":"people-of-a-partner.jsonl""#] {
+        assert!(tasks.contains(part), "no slow dry run to watch: {tasks}");
+    }
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let expected = [
@@ -98,12 +105,15 @@ fn the_first_screen_of_the_demo_fits_a_terminal_and_its_commands_work_until_ctrl
 /// Runs the commands of the screen in a shell, one by one; returns their outputs.
 fn try_commands(screen: &str) -> Vec<String> {
     let whole = screen.replace("\\\n", " ");
-    let lines: Vec<&str> = whole.lines().map(str::trim).collect();
+    let commands = whole.lines().map(str::trim).filter(|line| line.starts_with("curl "));
+    commands.map(|command| try_command(&settings(screen), command)).collect()
+}
+
+/// The variables that the commands of the screen need.
+fn settings(screen: &str) -> String {
     let is_setting = |line: &&str| ["URL=", "KEY=", "TASK="].iter().any(|n| line.starts_with(n));
-    let settings: Vec<&str> = lines.iter().copied().filter(is_setting).collect();
-    let settings = settings.join("\n") + "\n";
-    let commands = lines.iter().filter(|line| line.starts_with("curl "));
-    commands.map(|command| try_command(&settings, command)).collect()
+    let lines: Vec<&str> = screen.lines().map(str::trim).filter(is_setting).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Runs a command in a shell; returns its output.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use caseload_client::{Client, Params, Payload, RecordList, Task};
+use caseload_client::{Client, Params, Payload, RecordList, SubmitOptions, Task};
 use caseload_model::task::{Action, Family};
 use serde::Deserialize;
 
@@ -12,13 +12,19 @@ use crate::clock::now;
 use crate::commands::bulk::{summary, wait_with_progress};
 use crate::failure::Failure;
 use crate::printer::{Printer, counted, grouped};
-use crate::samples::{issue_lines, profile_lines};
+use crate::samples::{issue_lines, profile_lines, with_faults};
 use crate::secret::random_bytes;
 
 /// Profiles that the demo imports and exports: the most that one task may have.
 const PROFILES: u64 = 10_000;
 /// Issues that the demo imports.
 const ISSUES: u64 = 300;
+/// Profiles without a fault in the import with faults.
+const GOOD: u64 = 30;
+/// Faults that are printed with their details. The others have their codes printed.
+const FAULTS_SHOWN: usize = 2;
+/// Profiles without a fault in the dry run that goes on while the demo serves.
+const TRIED: u64 = 3_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// The part of a result record that the demo needs.
@@ -36,6 +42,8 @@ struct Refused {
 
 #[derive(Deserialize)]
 struct Fault {
+    /// Missing if the entry is not JSON.
+    #[serde(default)]
     pointer: String,
     code: String,
     detail: String,
@@ -51,7 +59,7 @@ pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Exampl
     import_issues(client, printer, issue_lines(ISSUES, client.domain().as_str(), at)).await?;
     list_issues(client, printer, at - 90 * DAY_MS).await?;
     walk_issues(client, printer).await?;
-    import_with_faults(client, printer, &tag).await
+    import_with_faults(client, printer, &tag, at).await
 }
 
 async fn import_profiles(
@@ -62,7 +70,7 @@ async fn import_profiles(
     let bytes = lines.len();
     let begun = Instant::now();
     let action = Action::CreateCoreProfiles;
-    let task = run_task(client, action, lines, "importing profiles").await?;
+    let task = run_task(client, action, lines, "importing profiles", "people.jsonl").await?;
     let took = begun.elapsed();
     let mut ids = Vec::with_capacity(task.counts.total as usize);
     let mut results =
@@ -87,7 +95,8 @@ async fn export_profiles(
     let lookups: String = ids.iter().map(lookup).collect();
     let begun = Instant::now();
     let action = Action::GetCoreProfiles;
-    let task = run_task(client, action, lookups.into_bytes(), "exporting profiles").await?;
+    let task =
+        run_task(client, action, lookups.into_bytes(), "exporting profiles", "ids.jsonl").await?;
     let body = client.bulk(action.family()).records(&task.task_id, RecordList::Results).await?;
     let mut lines = body.lines();
     let (mut profiles, mut bytes) = (0, 0);
@@ -107,7 +116,8 @@ async fn import_issues(
     lines: Vec<u8>,
 ) -> Result<(), Failure> {
     let begun = Instant::now();
-    let task = run_task(client, Action::ImportIssues, lines, "importing issues").await?;
+    let task =
+        run_task(client, Action::ImportIssues, lines, "importing issues", "issues.jsonl").await?;
     let took = begun.elapsed();
     let result = format!("{} created", grouped(task.counts.succeeded));
     let rate = per_second(task.counts.total, took);
@@ -141,24 +151,18 @@ async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failu
     Step { name: "issues walked", result, took, rate: per_second(issues, took) }.print(printer)
 }
 
-/// Imports two profiles, one of them with faults, and prints the faults.
+/// Imports a few profiles, ten of them with faults, and prints the faults.
 async fn import_with_faults(
     client: &Client,
     printer: &mut Printer,
     tag: &str,
+    at: i64,
 ) -> Result<Examples, Failure> {
-    let lines = format!(
-        concat!(
-            r#"{{"identities":[{{"uid":"ada-{tag}"}}],"last_country":"SE","age":30}}"#,
-            "\n",
-            r#"{{"identities":[{{"uid":"bob-{tag}"}}],"last_country":"Atlantis","age":"30"}}"#,
-            "\n"
-        ),
-        tag = tag
-    );
+    let lines = with_faults(GOOD, &format!("{tag}-by-hand"), &format!("{tag}-00000"), at);
     let begun = Instant::now();
     let action = Action::CreateCoreProfiles;
-    let task = finished_task(client, action, lines.into_bytes(), "importing faults").await?;
+    let task =
+        finished_task(client, action, lines, "importing faults", "people-by-hand.jsonl").await?;
     let took = begun.elapsed();
     let mut faults = Vec::new();
     let errors = client.bulk(action.family()).records(&task.task_id, RecordList::Errors).await?;
@@ -170,10 +174,24 @@ async fn import_with_faults(
     }
     let result = format!("{} of {} refused, its faults:", task.counts.failed, task.counts.total);
     Step { name: "faulty import", result, took, rate: String::new() }.print(printer)?;
-    for Fault { pointer, code, detail } in faults {
+    let (shown, others) = faults.split_at(faults.len().min(FAULTS_SHOWN));
+    for Fault { pointer, code, detail } in shown {
         indented(printer, &format!("{pointer} {code}: {detail}"))?;
     }
+    let codes: Vec<&str> = others.iter().map(|fault| fault.code.as_str()).collect();
+    indented(printer, &format!("and {}", codes.join(", ")))?;
     Ok(Examples { faulty: task.task_id })
+}
+
+/// Submits a dry run with faults, which the server is to carry out slowly.
+pub(crate) async fn begin_dry_run(client: &Client) -> Result<(), Failure> {
+    let tag = format!("dry{}", hex::encode(random_bytes::<6>()?));
+    let lines = with_faults(TRIED, &tag, &format!("{tag}-00000"), now().0);
+    let action = Action::CreateCoreProfiles;
+    let file_name = Some("people-of-a-partner.jsonl".to_owned());
+    let options = SubmitOptions { dry_run: true, file_name, ..SubmitOptions::default() };
+    client.bulk(action.family()).submit_with(action, Payload::bytes(lines), &options).await?;
+    Ok(())
 }
 
 /// Submits a task and waits for it. A task with failed entries ends the demo.
@@ -182,8 +200,9 @@ async fn run_task(
     action: Action,
     lines: Vec<u8>,
     what: &str,
+    file_name: &str,
 ) -> Result<Task, Failure> {
-    let task = finished_task(client, action, lines, what).await?;
+    let task = finished_task(client, action, lines, what, file_name).await?;
     if task.is_clean() {
         return Ok(task);
     }
@@ -196,9 +215,12 @@ async fn finished_task(
     action: Action,
     lines: Vec<u8>,
     what: &str,
+    file_name: &str,
 ) -> Result<Task, Failure> {
     let family: Family = action.family();
-    let task = client.bulk(family).submit(action, Payload::bytes(lines)).await?;
+    let options =
+        SubmitOptions { file_name: Some(file_name.to_owned()), ..SubmitOptions::default() };
+    let task = client.bulk(family).submit_with(action, Payload::bytes(lines), &options).await?;
     wait_with_progress(client, family, &task, what).await
 }
 

@@ -92,7 +92,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
     Ok(applied)
 }
 
-/// Nodes from a snapshot.
+/// Plans from a snapshot.
 async fn plan(engine: &Engine, command: &Arc<ApplyChunk>) -> Result<PlannedChunk, StoreError> {
     let (work, domain) = (command.clone(), command.domain);
     if command.action.writes() {

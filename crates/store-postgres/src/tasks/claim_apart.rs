@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
+use caseload_model::time::UnixMillis;
 use caseload_store::tasks::{Claims, begin, choose};
 use caseload_store::{ClaimTasks, StoreError};
 use parking_lot::Mutex;
@@ -35,24 +36,30 @@ impl Avoided {
     }
 }
 
-/// Leases runnable tasks to a server.
+/// Leases runnable tasks to a server. If the coordinator stops answering in the middle of it, the
+/// server has the tasks that it got until then.
 pub(crate) async fn claim_apart(
     engine: &Engine,
     avoided: &Avoided,
     command: ClaimTasks,
 ) -> Result<Claims, StoreError> {
-    let now = command.now;
-    let new = engine.write((), |client, ()| Box::pin(new_tasks(client))).await?;
-    let hidden = avoided.now();
-    for (domain, id) in new.into_iter().filter(|(domain, _)| !hidden.contains(domain)) {
-        let mark = engine.write((domain, id), move |client, (domain, id)| {
-            Box::pin(mark_queued(client, *domain, id, now))
-        });
-        if let Err(fault) = mark.await {
-            avoid(engine, avoided, domain, &fault).await?;
-        }
-    }
     let mut claims = Claims::default();
+    match claim_into(&mut claims, engine, avoided, command).await {
+        Err(fault) if claims.claimed.is_empty() => Err(fault),
+        Err(fault) => {
+            tracing::warn!(%fault, "a claim ended early");
+            Ok(claims)
+        }
+        Ok(()) => Ok(claims),
+    }
+}
+
+async fn claim_into(
+    claims: &mut Claims,
+    engine: &Engine,
+    avoided: &Avoided,
+    command: ClaimTasks,
+) -> Result<(), StoreError> {
     let mut command = Arc::new(command);
     loop {
         let choosing = (command.clone(), avoided.now());
@@ -76,10 +83,25 @@ pub(crate) async fn claim_apart(
         // Tasks of other domains may take the slots of those that failed.
         let wanted = command.tasks_max.saturating_sub(claims.claimed.len());
         if !failed || wanted == 0 {
-            return Ok(claims);
+            return mark_new(engine, avoided, command.now).await;
         }
         Arc::make_mut(&mut command).tasks_max = wanted;
     }
+}
+
+/// Marks new tasks as queued, each in a transaction of its own.
+async fn mark_new(engine: &Engine, avoided: &Avoided, now: UnixMillis) -> Result<(), StoreError> {
+    let new = engine.write((), |client, ()| Box::pin(new_tasks(client))).await?;
+    let hidden = avoided.now();
+    for (domain, id) in new.into_iter().filter(|(domain, _)| !hidden.contains(domain)) {
+        let mark = engine.write((domain, id), move |client, (domain, id)| {
+            Box::pin(mark_queued(client, *domain, id, now))
+        });
+        if let Err(fault) = mark.await {
+            avoid(engine, avoided, domain, &fault).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Avoids all domains that are on the node of this one.

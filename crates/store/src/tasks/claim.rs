@@ -36,7 +36,7 @@ pub const fn latest_wait(now: UnixMillis) -> UnixMillis {
 pub trait QueueStore {
     type Tables: TaskTables;
 
-    /// Marks new tasks as queued.
+    /// Marks new tasks as queued. Those that have begun are marked already.
     fn mark_queued(&self, now: UnixMillis) -> impl Future<Output = Result<(), StoreError>>;
     /// Leases a task; `None` if another transaction locks it, another server leased it first, or
     /// its domain was removed a moment ago.
@@ -95,12 +95,12 @@ pub enum Begun {
 
 /// Leases runnable tasks to a server, all in one transaction.
 pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Claims, StoreError> {
-    store.mark_queued(command.now).await?;
     let mut claims = Claims::default();
     for place in choose(store, command, &BTreeSet::new()).await? {
         let begun = begin(store, &place, command).await?;
         claims.add(place, begun);
     }
+    store.mark_queued(command.now).await?;
     Ok(claims)
 }
 
@@ -111,13 +111,7 @@ pub async fn choose<S: QueueStore>(
     command: &ClaimTasks,
     avoided: &BTreeSet<DomainId>,
 ) -> Result<Vec<QueuePlace>, StoreError> {
-    let whole = store.ask(&unfinished::<S::Tables>(command.now, PLACES_MAX + 1)).await?;
-    let (mut queue, tasks) = if whole.len() <= PLACES_MAX {
-        command.turn.set(0);
-        (FairQueue::whole(), whole)
-    } else {
-        (FairQueue::part(), part_of_queue(store, command).await?)
-    };
+    let (mut queue, tasks) = read_queue(store, command).await?;
     let last_read = tasks.last().map(|task| task.place.domain).filter(|_| queue.is_part());
     for task in tasks {
         if !avoided.contains(&task.place.domain) {
@@ -131,6 +125,30 @@ pub async fn choose<S: QueueStore>(
         command.turn.set(last.0 + 1);
     }
     Ok(chosen)
+}
+
+/// The unfinished tasks, or a part of a long queue. A queue that was long is likely to be so still:
+/// its part is read first, which saves the other read.
+async fn read_queue<S: QueueStore>(
+    store: &S,
+    command: &ClaimTasks,
+) -> Result<(FairQueue, Vec<QueuedTask>), StoreError> {
+    let mut part = Vec::new();
+    if command.turn.get() != 0 {
+        part = part_of_queue(store, command).await?;
+        if part.len() == PLACES_MAX {
+            return Ok((FairQueue::part(), part));
+        }
+    }
+    let whole = store.ask(&unfinished::<S::Tables>(command.now, PLACES_MAX + 1)).await?;
+    if whole.len() <= PLACES_MAX {
+        command.turn.set(0);
+        return Ok((FairQueue::whole(), whole));
+    }
+    if command.turn.get() == 0 {
+        part = part_of_queue(store, command).await?;
+    }
+    Ok((FairQueue::part(), part))
 }
 
 /// Leases a task to a server and starts it.

@@ -1,17 +1,18 @@
 //! The PostgreSQL under attack: a database in a cluster with fsync on, accessed directly and not
-//! through the wires. This module restarts the cluster, ends sessions, and reads leases and counts
-//! without asking a server.
+//! through the wires. This module restarts the cluster, has a standby take its place, ends
+//! sessions, and reads leases and counts without asking a server.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use parking_lot::Mutex;
 use tokio_postgres::Client;
 use url::Url;
 
 use super::nodes::{self, Worker};
-use super::postgres::{NAME, connect, pg_ctl};
+use super::postgres::{NAME, connect, pg_ctl, set_port, start_standby};
 
 /// Prefix of the application name of a server's sessions; the number of the server follows.
 const SERVER: &str = "server-";
@@ -27,7 +28,8 @@ pub(super) struct Database {
     /// The address of the shared database.
     url: Url,
     pub(super) bin: PathBuf,
-    folder: PathBuf,
+    /// The folder of its files; another one once a standby has taken over.
+    folder: Mutex<PathBuf>,
     /// The workers, if it is a cluster.
     pub(super) workers: Vec<Worker>,
 }
@@ -51,7 +53,7 @@ impl Database {
         let mut url = Url::parse(admin)?;
         url.set_path(NAME);
         let workers = nodes::join(&url, &client).await?;
-        Ok(Self { url, bin, folder: folder.into(), workers })
+        Ok(Self { url, bin, folder: Mutex::new(folder.into()), workers })
     }
 
     pub(super) fn url(&self) -> &str {
@@ -75,7 +77,26 @@ impl Database {
 
     /// Stops the cluster in a mode of `pg_ctl` and starts it again.
     pub(super) async fn restart(&self, mode: &str) -> Result<()> {
-        pg_ctl(&self.bin, &self.folder, &["restart", "--mode", mode]).await?;
+        let folder = self.folder.lock().clone();
+        pg_ctl(&self.bin, &folder, &["restart", "--mode", mode]).await?;
+        self.accept_connections().await
+    }
+
+    /// Makes a standby that has every commit, crashes the cluster and has the standby take its
+    /// place after a while, under the same address.
+    pub(super) async fn fail_over(&self, away: Duration) -> Result<()> {
+        let old = self.folder.lock().clone();
+        let (folder, _) = start_standby(&self.bin, self.url(), &old).await?;
+        pg_ctl(&self.bin, &old, &["stop", "--mode", "immediate"]).await?;
+        tokio::time::sleep(away).await;
+        set_port(&folder, self.port())?;
+        pg_ctl(&self.bin, &folder, &["restart"]).await?;
+        pg_ctl(&self.bin, &folder, &["promote"]).await?;
+        *self.folder.lock() = folder;
+        self.accept_connections().await
+    }
+
+    async fn accept_connections(&self) -> Result<()> {
         let begun = Instant::now();
         while self.client().await.is_err() {
             ensure!(begun.elapsed() < START_MAX, "the database does not accept connections again");

@@ -32,6 +32,7 @@ pub(super) enum Fault {
     WorkerCrash,
     WorkerCutOff,
     WorkerFailover,
+    CoordinatorFailover,
     BetweenCommits,
     Move,
     Isolate,
@@ -49,12 +50,13 @@ pub(super) const FAULTS: [Fault; 7] = [
 ];
 
 /// Those of a cluster, which come first there.
-pub(super) const FAULTS_OF_NODES: [Fault; 6] = [
+pub(super) const FAULTS_OF_NODES: [Fault; 7] = [
     Fault::WorkerCrash,
     Fault::BetweenCommits,
     Fault::Move,
     Fault::WorkerCutOff,
     Fault::WorkerFailover,
+    Fault::CoordinatorFailover,
     Fault::Isolate,
 ];
 
@@ -80,6 +82,7 @@ impl Fault {
             Self::WorkerCrash => "worker crashed",
             Self::WorkerCutOff => "worker cut off",
             Self::WorkerFailover => "worker failed over",
+            Self::CoordinatorFailover => "coordinator failed over",
             Self::BetweenCommits => "coordinator stopped in a commit",
             Self::Move => "shard moved",
             Self::Isolate => "domain isolated",
@@ -130,7 +133,8 @@ impl Fault {
             Self::WorkerCrash
             | Self::WorkerCutOff
             | Self::WorkerFailover
-            | Self::BetweenCommits => outcome = self.strike_worker(database, random).await?,
+            | Self::CoordinatorFailover
+            | Self::BetweenCommits => outcome = self.strike_node(database, random).await?,
             Self::Move => {
                 let client = database.client().await?;
                 for _ in 0..2 {
@@ -149,12 +153,8 @@ impl Fault {
         Ok(outcome)
     }
 
-    /// Makes a fault of some worker, and measures how soon tasks go on after it.
-    async fn strike_worker(
-        self,
-        database: &Database,
-        random: &mut SplitMix,
-    ) -> Result<FaultOutcome> {
+    /// Makes a fault of some node, and measures how soon tasks go on after it.
+    async fn strike_node(self, database: &Database, random: &mut SplitMix) -> Result<FaultOutcome> {
         let mut outcome = FaultOutcome::default();
         let worker = &database.workers[random.below(database.workers.len())];
         let away = Duration::from_millis(500 + random.below(8000) as u64);
@@ -162,6 +162,7 @@ impl Fault {
             Self::WorkerCrash => worker.crash(&database.bin, away).await?,
             Self::WorkerCutOff => worker.cut_off(away).await,
             Self::WorkerFailover => worker.fail_over(database.url(), &database.bin, away).await?,
+            Self::CoordinatorFailover => database.fail_over(away).await?,
             _ => {
                 let restart = database.restart("immediate");
                 let found = worker.stop_between_commits(restart, away / 8).await?;

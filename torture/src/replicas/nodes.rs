@@ -3,10 +3,9 @@
 //! standby take its place, stops a commit between two nodes, moves shards and isolates a domain.
 //! The ports of the workers are in `TEST_WORKERS`.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use bench::relay::Relay;
@@ -16,7 +15,7 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 use url::Url;
 
-use super::postgres::{NAME, connect, make_standby, pg_ctl};
+use super::postgres::{NAME, connect, pg_ctl, start_standby};
 use crate::laws::DOMAINS;
 
 /// How a shard is moved: without writes in the meantime, or by logical replication.
@@ -24,7 +23,7 @@ const MOVES: [&str; 2] = ["block_writes", "force_logical"];
 /// How often a move is tried: it may wait too long for a lock, or a node may be away.
 const TRIES: u32 = 5;
 
-/// Time limit for a standby to follow its server, and for a commit over two nodes to come by.
+/// Time limit for a commit over two nodes to come by.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Worker {
@@ -106,11 +105,9 @@ impl Worker {
     /// after a while, under another address.
     pub(super) async fn fail_over(&self, url: &str, bin: &Path, away: Duration) -> Result<()> {
         let old = self.place();
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let folder = old.folder.with_file_name(format!("standby-{port}"));
-        make_standby(bin, (&old.folder, old.port), (&folder, port)).await?;
-        pg_ctl(bin, &folder, &["start"]).await?;
-        wait_for_standby(url, old.port).await?;
+        let mut there = Url::parse(url)?;
+        there.set_port(Some(old.port)).ok().context("an address without a port")?;
+        let (folder, port) = start_standby(bin, there.as_str(), &old.folder).await?;
         pg_ctl(bin, &old.folder, &["stop", "--mode", "immediate"]).await?;
         sleep(away).await;
         pg_ctl(bin, &folder, &["promote"]).await?;
@@ -144,23 +141,6 @@ impl Worker {
         relay.block(false);
         Ok(found)
     }
-}
-
-/// Has the server at this port wait for its standby with each commit, once the standby follows.
-async fn wait_for_standby(coordinator: &str, port: u16) -> Result<()> {
-    let mut url = Url::parse(coordinator)?;
-    url.set_port(Some(port)).ok().context("an address without a port")?;
-    url.set_path("postgres");
-    let primary = connect(url.as_str()).await?;
-    primary.batch_execute("ALTER SYSTEM SET synchronous_standby_names = '*'").await?;
-    primary.batch_execute("SELECT pg_reload_conf()").await?;
-    let begun = Instant::now();
-    let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-    while primary.query_one(follows, &[]).await?.get::<_, i64>(0) == 0 {
-        ensure!(begun.elapsed() < PATIENCE, "the standby does not follow");
-        sleep(Duration::from_millis(20)).await;
-    }
-    Ok(())
 }
 
 /// Moves a domain to the other worker.

@@ -33,22 +33,23 @@ const AGENTS: [[&str; 3]; 4] = [
 /// Publish id, id ending and platform of the apps other than the default one.
 const APPS: [[&str; 3]; 2] = [["2", "000000000000b02", "ios"], ["3", "000000000000b03", "android"]];
 
-/// Entries of `import_issues` as JSON Lines, oldest first.
-pub(crate) fn issue_lines(count: u64, domain: &str, now: i64) -> Vec<u8> {
+/// Entries of `import_issues` as JSON Lines, oldest first. Their authors are the people who have
+/// profiles with this tag.
+pub(crate) fn issue_lines(count: u64, domain: &str, tag: &str, now: i64) -> Vec<u8> {
     let mut random = SplitMix::new(2);
     let mut starts: Vec<i64> =
         (0..count).map(|_| now - (DAY_MS / 4 + random.below(365 * DAY_MS)) as i64).collect();
     starts.sort_unstable();
     let mut lines = Vec::with_capacity(count as usize * 2048);
     for start in starts {
-        let issue = issue(&mut random, domain, start);
+        let issue = issue(&mut random, (domain, tag), start);
         lines.extend_from_slice(issue.to_string().as_bytes());
         lines.push(b'\n');
     }
     lines
 }
 
-fn issue(random: &mut SplitMix, domain: &str, start: i64) -> Value {
+fn issue(random: &mut SplitMix, (domain, tag): (&str, &str), start: i64) -> Value {
     let person = draw(random);
     let topic = Conversation::draw(random, person.language);
     let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
@@ -59,7 +60,7 @@ fn issue(random: &mut SplitMix, domain: &str, start: i64) -> Value {
         "title": topic.title,
         "tags": [topic.tag, random.pick(&["shop", "app", "forum"])],
         "author_name": person.full_name(),
-        "author_email": format!("{}@example.org", person.slug),
+        "author_email": person.address(tag),
         "state_data": {"state": state, "changed_at": last},
         "created_at": start,
         "updated_at": last,
@@ -158,13 +159,31 @@ fn device(random: &mut SplitMix, platform: &str, person: &Person) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use super::super::profiles::profile_lines;
     use super::*;
+
+    #[test]
+    fn the_authors_of_issues_have_profiles() {
+        let now = 1_700_000_000_000;
+        let mut addresses = HashSet::new();
+        for line in profile_lines(30, "t", now).split(|byte| *byte == b'\n') {
+            let profile: Value = serde_json::from_slice(line).unwrap_or_default();
+            addresses.extend(profile["identities"][1]["email"].as_str().map(str::to_owned));
+        }
+        for line in issue_lines(100, "acme", "t", now).trim_ascii().split(|byte| *byte == b'\n') {
+            let issue: Value = serde_json::from_slice(line).expect("a map");
+            let author = issue["author_email"].as_str().expect("an address");
+            assert!(addresses.contains(author), "{author}");
+        }
+    }
 
     #[test]
     fn issues_are_of_the_last_year_and_sorted_oldest_first() {
         let now = 1_700_000_000_000;
-        let lines = issue_lines(100, "acme", now);
-        assert_eq!(lines, issue_lines(100, "acme", now));
+        let lines = issue_lines(100, "acme", "t", now);
+        assert_eq!(lines, issue_lines(100, "acme", "t", now));
         let text = String::from_utf8(lines).expect("JSON is UTF-8");
         let created = |line| {
             let issue: Value = serde_json::from_str(line).expect("a map");

@@ -19,6 +19,11 @@ impl Person {
     pub(crate) fn full_name(&self) -> String {
         format!("{} {}", self.first, self.last)
     }
+
+    /// The e-mail address that the one profile of this person with the tag has.
+    pub(crate) fn address(&self, tag: &str) -> String {
+        format!("{}.{tag}@example.org", self.slug)
+    }
 }
 
 const fn person(
@@ -54,6 +59,11 @@ const PEOPLE: [Person; 24] = [
     person(["İpek", "Çelik", "ipek.celik"], ["TR", "İzmir", "tr"]),
     person(["மீனா", "செல்வன்", "meena.selvan"], ["IN", "மதுரை", "ta"]),
 ];
+
+/// All people, each once.
+pub(crate) const fn people() -> &'static [Person] {
+    &PEOPLE
+}
 
 /// Draws a person.
 pub(crate) fn draw(random: &mut SplitMix) -> &'static Person {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::people::{Person, draw};
+use super::people::{Person, draw, people};
 use super::splitmix::SplitMix;
 
 /// The identity types other than `uid` and `email`.
@@ -21,23 +21,31 @@ const OTHER_IDENTITIES: [&str; 10] = [
 ];
 const DAY_MS: u64 = 86_400_000;
 
-/// Entries of `create_core_profiles` as JSON Lines.
+/// Entries of `create_core_profiles` as JSON Lines. The last ones are of all people, each once, and
+/// have the addresses of the authors of issues with the same tag.
 pub(crate) fn profile_lines(count: u64, tag: &str, now: i64) -> Vec<u8> {
     let mut random = SplitMix::new(1);
     let mut lines = Vec::with_capacity(count as usize * 512);
     for number in 0..count {
-        let profile = profile(&mut random, number, tag, now);
+        let author = people().get((number + people().len() as u64).wrapping_sub(count) as usize);
+        let profile = profile(&mut random, author, (number, tag), now);
         lines.extend_from_slice(profile.to_string().as_bytes());
         lines.push(b'\n');
     }
     lines
 }
 
-fn profile(random: &mut SplitMix, number: u64, tag: &str, now: i64) -> Value {
-    let person = draw(random);
+fn profile(
+    random: &mut SplitMix,
+    author: Option<&Person>,
+    (number, tag): (u64, &str),
+    now: i64,
+) -> Value {
+    let person = author.unwrap_or_else(|| draw(random));
+    let address = author.map(|author| author.address(tag));
     let last_active = now - random.below(120 * DAY_MS) as i64;
     json!({
-        "identities": identities(random, person, number, tag),
+        "identities": identities(random, person, address, (number, tag)),
         "names": names(random, person),
         "tags": tags(random),
         "custom_fields": {
@@ -60,10 +68,16 @@ fn profile(random: &mut SplitMix, number: u64, tag: &str, now: i64) -> Value {
     })
 }
 
-fn identities(random: &mut SplitMix, person: &Person, number: u64, tag: &str) -> Value {
+fn identities(
+    random: &mut SplitMix,
+    person: &Person,
+    address: Option<String>,
+    (number, tag): (u64, &str),
+) -> Value {
     let mut identities = vec![json!({"uid": format!("{tag}-{number:05}")})];
-    if random.chance(85) {
-        let address = format!("{}.{tag}.{number:05}@example.org", person.slug);
+    if address.is_some() || random.chance(85) {
+        let address =
+            address.unwrap_or_else(|| format!("{}.{tag}.{number:05}@example.org", person.slug));
         let verified = random.pick(&["true", "false"]);
         identities.push(json!({"email": address, "verified": verified}));
     }

@@ -56,10 +56,14 @@ pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Exampl
     let tag = format!("run{}", hex::encode(random_bytes::<6>()?));
     let ids = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
     export_profiles(client, printer, &ids).await?;
-    import_issues(client, printer, issue_lines(ISSUES, client.domain().as_str(), at)).await?;
+    // The newest people, who come first in the console, are the authors of the issues.
+    let by_hand = format!("{tag}-by-hand");
+    let issues = issue_lines(ISSUES, client.domain().as_str(), &by_hand, at);
+    import_issues(client, printer, issues).await?;
     list_issues(client, printer, at - 90 * DAY_MS).await?;
     walk_issues(client, printer).await?;
-    import_with_faults(client, printer, &tag, at).await
+    let lines = with_faults(GOOD, &by_hand, &format!("{tag}-00000"), at);
+    import_with_faults(client, printer, lines).await
 }
 
 async fn import_profiles(
@@ -155,10 +159,8 @@ async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failu
 async fn import_with_faults(
     client: &Client,
     printer: &mut Printer,
-    tag: &str,
-    at: i64,
+    lines: Vec<u8>,
 ) -> Result<Examples, Failure> {
-    let lines = with_faults(GOOD, &format!("{tag}-by-hand"), &format!("{tag}-00000"), at);
     let begun = Instant::now();
     let action = Action::CreateCoreProfiles;
     let task =

@@ -1,7 +1,7 @@
 // Imports: the tasks of both families, newest first, with filters in the address.
 import { call, query, tasks } from "./api.js";
-import { count, span, things, time } from "./format.js";
-import { bar, empty, pill, select, table } from "./ui.js";
+import { count, short, span, things, time } from "./format.js";
+import { empty, select, table, taskLink, taskState } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const PAGE = 50;
@@ -28,10 +28,9 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
     const pages = Math.max(...lists.map((list) => list["total-pages"]));
     const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
     const rows = found.map((task) => [
-      h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")),
-      task.status === "completed" ? pill(task.outcome) : h("span", { class: "row" }, pill(task.status), bar(task.progress, `progress of ${task.action}`)),
+      taskLink(task), taskState(task),
       count(task.counts.total), count(task.counts.succeeded), count(task.counts.failed),
-      task.submitted_by?.key_name ?? task.file_name ?? "", time(task.created_at),
+      short(task.file_name ?? task.submitted_by?.key_name ?? "", 40), time(task.created_at),
       task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : ""]);
     fill(body, rows.length ? table("Tasks", ["action", "state", "entries", "succeeded", "failed", "from", "sent", "took"], rows, [2, 3, 4])
       : [...params.keys()].length ? empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters")) : empty("No tasks yet", h("a", { href: "#/new-import" }, "Import a file"), ", and follow it here."),

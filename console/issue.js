@@ -87,7 +87,7 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
   const facts = [
     ["State", can("write") ? select(STATES, { value: issue.state_data.state, "aria-label": "State", onchange: (/** @type {any} */ event) => edit({ status: event.target.value }).catch(problem) }) : pill(issue.state_data.state)],
     ["Assignee", can("write") ? select({ unassigned: "nobody", ...(issue.assignee_id !== "unassigned" && { [issue.assignee_id]: issue.assignee_name }), ...agentOptions }, { value: issue.assignee_id, "aria-label": "Assignee", onchange: (/** @type {any} */ event) => edit({ "assignee-id": event.target.value }).catch(problem) }) : issue.assignee_name ?? "nobody"],
-    ["Author", h("span", { dir: "auto" }, [issue.author_name, issue.author_email].filter(Boolean).join(" · ") || "unknown")],
+    ["Author", h("span", { dir: "auto" }, issue.author_name, issue.author_name && issue.author_email && " · ", issue.author_email && h("a", { href: `#/people?${new URLSearchParams({ q: issue.author_email })}` }, issue.author_email), !issue.author_name && !issue.author_email && "unknown")],
     ["App", issue.app_id],
     ["Queue", issue.queue?.name ?? "none"],
     ["Language", issue.language ?? "unknown"],

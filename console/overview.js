@@ -2,7 +2,7 @@
 import { call, has, query, send, tasks, v1 } from "./api.js";
 import { bars, columns } from "./charts.js";
 import { STATES, count, span, time } from "./format.js";
-import { bar, empty, pill, table } from "./ui.js";
+import { empty, pill, table, taskLink, taskState } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const REFRESH_MS = 4000;
@@ -45,8 +45,7 @@ export default async function overview(/** @type {any} */ { signal, leaving, go 
     const lists = await Promise.all(["identity", "issues"].map(async (family) => (await call("GET", tasks(family, "") + "?page-size=8", { signal, quiet: true })).tasks.map((/** @type {any} */ task) => ({ ...task, family }))));
     const found = lists.flat().sort((a, b) => b.created_at - a.created_at).slice(0, 8);
     const rows = found.map((task) => [
-      h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " ")),
-      task.status === "completed" ? pill(task.outcome) : bar(task.progress, `progress of ${task.action}`),
+      taskLink(task), taskState(task),
       count(task.counts.total), count(task.counts.failed),
       time(task.created_at), task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "running"]);
     fill(running, h("h2", null, "Latest tasks"), rows.length ? table("Latest tasks", ["action", "state", "entries", "failed", "sent", "took"], rows, [2, 3]) : empty("No tasks yet", "Imports and exports appear here while they run."));

@@ -131,6 +131,14 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
 /** A state as a word with its colour. */
 export const pill = (/** @type {string} */ word) => h("span", { class: `pill ${word}` }, word.replaceAll("_", " "));
 
+/** The first cell of a task's row: its action, which leads to its page. */
+export const taskLink = (/** @type {any} */ task) => h("span", null,
+  h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " ")), task.dry_run && h("span", { class: "tag" }, "dry run"));
+
+/** The state of a task: its outcome, or how far it is. */
+export const taskState = (/** @type {any} */ task) => (task.status === "completed" ? pill(task.outcome)
+  : h("span", { class: "row" }, pill(task.status), bar(task.progress, `progress of ${task.action}`)));
+
 /** Copies a text, also if the page has no clipboard. */
 export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {
   try {

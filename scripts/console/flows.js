@@ -299,6 +299,24 @@ export const flows = [
     assert.equal((await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:flow"))["total-hits"], 0);
     assert.equal((await server.call("GET", "v2/acme/identity/app_profiles?pids=flow-pid"))["total-hits"], 1);
   }],
+  ["an issue leads to its author and the author to the issue, by the mouse", async ({ server, open }) => {
+    await server.task("identity", "create_core_profiles", [{ identities: [{ email: "author@example.org" }], names: { full_name: "An Author" }, last_active_date: 1700000000000 }]);
+    await server.call("POST", "v1/acme/issues", { title: "From an author", "message-body": "Hello?", "author-name": "An Author", email: "Author@example.org" });
+    const page = await open({ path: "issues" });
+    // Other flows work by the keyboard alone.
+    const press = async (/** @type {any} */ shown) => {
+      await shown.waitFor();
+      const box = await shown.boundingBox();
+      await page.mouse.click(box.x + box.width / 3, box.y + 8);
+    };
+    await press(page.locator(".issue-row", { hasText: "From an author" }));
+    await press(page.getByRole("link", { name: "author@example.org" }));
+    await press(page.locator(".person-row", { hasText: "An Author" }));
+    await title(page, "An Author");
+    await page.locator('time[datetime^="2023-11-14"]').waitFor();
+    await press(page.getByRole("link", { name: "From an author" }));
+    await title(page, "From an author");
+  }],
   ["a read key finds people and changes none", async ({ open, read }) => {
     const page = await open({ key: read, path: "people" });
     await page.locator(".issue-row").first().waitFor();

@@ -83,8 +83,8 @@ impl Connector {
         self.hosts.iter().filter_map(Config::get_connect_timeout).sum()
     }
 
-    /// How many warnings the database has sent so far, on any connection of the pool. The warnings
-    /// of a statement are counted before the statement is answered.
+    /// How many warnings about itself the database has sent so far, on any connection of the pool.
+    /// The warnings of a statement are counted before the statement is answered.
     pub(crate) fn warnings(&self) -> Arc<AtomicU64> {
         self.warnings.clone()
     }
@@ -104,13 +104,16 @@ impl Connect for Connector {
     }
 }
 
-/// Drives a connection until it ends, and counts the warnings of the database.
+/// Drives a connection until it ends. Logs the database's warnings, and counts those of its own:
+/// a coordinator also sends on the warnings of nodes.
 async fn drive(mut connection: Connection<Socket, EncryptedStream>, warnings: Arc<AtomicU64>) {
     while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
         match message {
             Ok(AsyncMessage::Notice(notice)) if is_warning(&notice) => {
                 tracing::warn!(%notice, "the database warns");
-                warnings.fetch_add(1, Ordering::Release);
+                if !is_sent_on(&notice) {
+                    warnings.fetch_add(1, Ordering::Release);
+                }
             }
             Ok(_) => {}
             Err(error) => {
@@ -128,6 +131,12 @@ fn is_warning(notice: &DbError) -> bool {
     const TRANSACTION_STATE: &str = "25";
     let about_state = notice.code().code().starts_with(TRANSACTION_STATE);
     notice.parsed_severity() == Some(Severity::Warning) && !about_state
+}
+
+/// Whether a coordinator sends on the warning of a node, which thus is there and answers. Citus
+/// says so in the detail, `from HOST:PORT`. It warns of a node without an answer by itself.
+fn is_sent_on(notice: &DbError) -> bool {
+    notice.detail().is_some_and(|detail| detail.starts_with("from "))
 }
 
 impl fmt::Debug for Connector {

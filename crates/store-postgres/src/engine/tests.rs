@@ -125,25 +125,35 @@ async fn a_commit_without_an_answer_is_not_a_success() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_with_a_warning_is_a_success_on_one_server_alone() {
-    const WARNING_AT_COMMIT: &str = "
-        CREATE TEMP TABLE warned (id int) ON COMMIT DROP;
-        CREATE FUNCTION pg_temp.warn() RETURNS trigger LANGUAGE plpgsql AS
-            $$ BEGIN RAISE WARNING 'a node did not answer'; RETURN NULL; END $$;
-        CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON warned DEFERRABLE INITIALLY DEFERRED
-            FOR EACH ROW EXECUTE FUNCTION pg_temp.warn();
-        INSERT INTO warned VALUES (1)";
+async fn a_commit_with_the_warning_of_a_coordinator_is_not_a_success() {
     let (one, many) = (Wire::new().await, Wire::with(Nodes::Many).await);
-    let write = |wire: &Wire, sql: &'static str| {
+    let write = |wire: &Wire, sql: String| {
         let engine = Arc::clone(&wire.engine);
         async move { engine.write(sql, |client, sql| Box::pin(client.batch(sql))).await }
     };
-    write(&one, WARNING_AT_COMMIT).await.unwrap();
-    let warned = write(&many, WARNING_AT_COMMIT).await;
+    let own = warning_at_commit("WARNING 'failed to commit transaction on 10.0.0.2:5432'");
+    write(&one, own.clone()).await.unwrap();
+    let warned = write(&many, own).await;
     assert!(matches!(warned, Err(StoreError::Unreachable(_))), "{warned:?}");
+
+    // The warning of a node that answers is sent on with this detail.
+    let sent_on = "WARNING 'could not start a worker' USING DETAIL = 'from 10.0.0.2:5432'";
+    write(&many, warning_at_commit(sent_on)).await.unwrap();
     // A warning before the commit says nothing about it.
-    write(&many, "DO $$ BEGIN RAISE WARNING 'early'; END $$").await.unwrap();
+    write(&many, "DO $$ BEGIN RAISE WARNING 'early'; END $$".to_owned()).await.unwrap();
     many.assert_recovers().await;
+}
+
+/// Statements of a transaction whose commit raises this.
+fn warning_at_commit(raised: &str) -> String {
+    const AT_COMMIT: &str = "
+        CREATE TEMP TABLE warned (id int) ON COMMIT DROP;
+        CREATE OR REPLACE FUNCTION pg_temp.warn() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE RAISED; RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON warned DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION pg_temp.warn();
+        INSERT INTO warned VALUES (1)";
+    AT_COMMIT.replace("RAISED", raised)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

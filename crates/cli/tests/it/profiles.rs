@@ -171,7 +171,8 @@ fn a_fault_of_the_file_is_found_before_anything_is_sent() {
         &["good.csv", "--delimiter", "ab"],
         &["good.csv", "--upsert", "--update"],
         &["good.csv", "--app", "--upsert"],
-        &["good.csv", "--rejects", "good.csv"],
+        &["good.csv", "--rejects", "./good.csv"],
+        &["good.csv", "--errors", "bad.jsonl", "--rejects", "./bad.jsonl"],
         &["missing.csv"],
     ] {
         let args = [&["profiles", "import"], args].concat();

@@ -7,7 +7,7 @@ mod failures;
 mod place;
 mod record;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use caseload_client::{Client, RecordList, Task};
 use caseload_model::task::Action;
@@ -35,6 +35,29 @@ pub(crate) struct OutputArgs {
     /// it is
     #[arg(long, env = "CASELOAD_REJECTS", value_name = "FILE")]
     rejects: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Whether no file is written over another one or over the import's own.
+    fn are_apart(&self, imported: &Path) -> Result<(), Failure> {
+        let [errors, rejects] =
+            [&self.errors, &self.rejects].map(|path| path.as_deref().map(located));
+        let imported = Some(located(imported));
+        if errors == imported || rejects == imported {
+            let text = "the import would overwrite its own file; name another one";
+            return Err(Failure::usage(text));
+        }
+        if errors.is_some() && errors == rejects {
+            let text = "--errors and --rejects would overwrite each other; name two files";
+            return Err(Failure::usage(text));
+        }
+        Ok(())
+    }
+}
+
+/// The place of a file, however its path is spelt. It need not exist.
+fn located(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The counts of a whole import.
@@ -79,12 +102,8 @@ impl<'a> FileImport<'a> {
         outputs: &OutputArgs,
         progress: Progress,
     ) -> Result<Self, Failure> {
-        let create = |path: &Option<PathBuf>| match path {
-            Some(path) if *path == submission.file => {
-                Err(Failure::usage("the import would overwrite its own file; name another one"))
-            }
-            path => path.as_deref().map(PartFile::create).transpose(),
-        };
+        outputs.are_apart(&submission.file)?;
+        let create = |path: &Option<PathBuf>| path.as_deref().map(PartFile::create).transpose();
         Ok(Self {
             client,
             submission,

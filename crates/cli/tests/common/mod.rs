@@ -119,7 +119,7 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
         (r"(URL=http://\S+|run\d+)", "[RUN]"),
         (r"\d{13}", "[TIME]"),
         // On a slow machine, progress is reported between the other lines.
-        (r"(?m)^[a-z ]+: (\d+ %|[\d,]+ of [\d,]+)\n", ""),
+        (r"(?m)^[a-z ]+: (\d+ %|[\d,]+ of [\d,]+|[\d,]+, [\d,]+ a second).*\n", ""),
     ] {
         settings.add_filter(pattern, word);
     }

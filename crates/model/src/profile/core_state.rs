@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-use super::identity::identity_keys;
+use super::stored::identity_keys;
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::record::ChunkRecords;
 

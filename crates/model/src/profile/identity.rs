@@ -82,18 +82,6 @@ impl IdentityKey {
     }
 }
 
-/// The keys of the identities in a stored profile's `fields` text, in its order.
-pub fn identity_keys(fields: &[u8]) -> Vec<IdentityKey> {
-    let text = super::record::braced(fields);
-    keys_of(&super::record::parse_stored(&text))
-}
-
-/// The keys of the identities of `record`, a valid core profile.
-pub(super) fn keys_of(record: &Json<'_>) -> Vec<IdentityKey> {
-    let Some(Json::Array(items)) = record.get("identities") else { return Vec::new() };
-    items.iter().filter_map(key_of).collect()
-}
-
 pub(super) fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
     let Json::Object(members) = identity else { return None };
     members.iter().find_map(|(name, value)| {

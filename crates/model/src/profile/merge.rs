@@ -3,17 +3,21 @@
 //! their order and new ones follow. As the RFC demands, a map that loses its last key remains as an
 //! empty map.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::checker::Checker;
-use super::field::{COLLECTION_ELEMENTS_MAX, PROFILE_BYTES_MAX, Rule, Slots, Table};
+use super::field::{COLLECTION_ELEMENTS_MAX, FIELDS_MAX, Field, PROFILE_BYTES_MAX, Rule, Table};
 use super::identity::{IdentityType, key_of};
-use super::record::write_fields;
+use super::record::write_field;
+use super::stored::StoredRecord;
 use crate::error_code::EntryErrorCode;
 use crate::ids::IdentityKey;
 use crate::json::{Json, ValuePath};
 use crate::record::EntryFault;
 
+/// Bytes by which most updates lengthen a record at the most.
+const ROOM_BYTES: usize = 128;
 /// With more keys in a patch, searching the target for each one by one is too slow.
 const SCANNED_KEYS_MAX: usize = 32;
 
@@ -90,46 +94,42 @@ pub(super) enum Update {
     Changed(Vec<u8>),
 }
 
-/// The stored `record` after `patch`, an entry that is valid in itself. Members that are not fields
+/// The stored record after `patch`, an entry that is valid in itself. Members that are not fields
 /// of `table` (the id, read-only members) are ignored. The limits apply to the outcome, too. The
-/// result equals [`merge_patch`] of the two, but only maps that merge are copied, and only the
-/// fields of the patch are compared. With [`Lists::Add`], identities are added instead.
+/// result equals [`merge_patch`] of the two, but only the fields of the patch are read and
+/// compared. With [`Lists::Add`], identities are added instead.
 pub(super) fn update(
     table: &Table,
-    record: &Json<'_>,
+    stored: &StoredRecord<'_>,
     patch: &Json<'_>,
     lists: Lists,
 ) -> Result<Update, Vec<EntryFault>> {
-    let (before, given) = (table.slots(record), table.slots(patch));
-    let merged: Vec<(usize, Json<'_>)> = given
-        .iter()
-        .enumerate()
-        .filter_map(|(at, value)| {
-            let value = (*value)?;
-            let adds = lists == Lists::Add && table.fields[at].rule == Rule::Identities;
-            match value {
-                value @ Json::Object(_) => Some((at, merge_patch(before[at], value))),
-                Json::Array(items) if adds => Some((at, with_identities(before[at], items))),
-                _ => None,
-            }
-        })
-        .collect();
-    let mut after = before;
-    for (slot, value) in after.iter_mut().zip(given) {
-        match value {
-            None => {}
-            Some(Json::Null) => *slot = None,
-            Some(value) => *slot = Some(value),
-        }
+    let mut slots: [After<'_>; FIELDS_MAX] = [const { After::Stored }; FIELDS_MAX];
+    let mut is_same = true;
+    for (at, given) in table.slots(patch).into_iter().enumerate() {
+        let Some(given) = given else { continue };
+        let before = stored.value(at);
+        let adds = lists == Lists::Add && table.fields[at].rule == Rule::Identities;
+        let after = match given {
+            Json::Null => None,
+            Json::Object(_) => Some(Cow::Owned(merge_patch(before.as_ref(), given))),
+            Json::Array(items) if adds => Some(Cow::Owned(with_identities(before.as_ref(), items))),
+            _ => Some(Cow::Borrowed(given)),
+        };
+        is_same &= match (&before, &after) {
+            (Some(before), Some(after)) => before.same(after),
+            (before, after) => before.is_none() && after.is_none(),
+        };
+        slots[at] = After::Given(after);
     }
-    for (at, value) in &merged {
-        after[*at] = Some(value);
-    }
-    let same = before.iter().zip(&after).all(|(before, after)| match (before, after) {
-        (Some(before), Some(after)) => std::ptr::eq(*before, *after) || before.same(after),
-        (before, after) => before.is_none() && after.is_none(),
-    });
-    if same { Ok(Update::Unchanged) } else { changed(table, &after) }
+    if is_same { Ok(Update::Unchanged) } else { changed(table, stored, &slots) }
+}
+
+/// The value of a field after an update.
+enum After<'j> {
+    /// The stored one.
+    Stored,
+    Given(Option<Cow<'j, Json<'j>>>),
 }
 
 /// Checks how many members of metadata an identity has after a merge.
@@ -147,25 +147,28 @@ fn metadata_count(checker: &mut Checker, path: &ValuePath<'_>, identity: &Json<'
 }
 
 /// The fields text of a changed record, or its faults if it is over a limit.
-fn changed(table: &Table, slots: &Slots<'_, '_>) -> Result<Update, Vec<EntryFault>> {
+fn changed(
+    table: &Table,
+    stored: &StoredRecord<'_>,
+    slots: &[After<'_>],
+) -> Result<Update, Vec<EntryFault>> {
     let mut checker = Checker::default();
-    for (field, value) in table.fields.iter().zip(slots) {
-        let path = ValuePath::field(field.name);
-        match (field.rule, value) {
-            (Rule::CustomFields, Some(value @ Json::Object(members))) => {
-                checker.count(&path, value, members.len());
+    let mut fields = Vec::with_capacity(stored.bytes() + ROOM_BYTES);
+    for (at, (field, after)) in table.fields.iter().zip(slots).enumerate() {
+        match after {
+            After::Given(None) => {}
+            After::Given(Some(value)) => {
+                check_count(&mut checker, field, value);
+                write_field(field, value, &mut fields);
             }
-            (Rule::Identities, Some(value @ Json::Array(items))) => {
-                checker.count(&path, value, items.len());
-                for identity in items {
-                    metadata_count(&mut checker, &path, identity);
+            After::Stored => {
+                if let Some(value) = stored.long_value(at) {
+                    check_count(&mut checker, field, &value);
                 }
+                stored.copy(at, &mut fields);
             }
-            _ => {}
         }
     }
-    let mut fields = Vec::new();
-    write_fields(table, slots, &mut fields);
     let bytes = fields.len() + 2;
     if bytes > PROFILE_BYTES_MAX {
         let detail = format!(
@@ -175,4 +178,114 @@ fn changed(table: &Table, slots: &Slots<'_, '_>) -> Result<Update, Vec<EntryFaul
         checker.faults.push(EntryFault::new(EntryErrorCode::TooLarge, "", detail));
     }
     if checker.faults.is_empty() { Ok(Update::Changed(fields)) } else { Err(checker.faults) }
+}
+
+/// Checks how many elements a collection has after a merge.
+fn check_count(checker: &mut Checker, field: &Field, value: &Json<'_>) {
+    let path = ValuePath::field(field.name);
+    match (field.rule, value) {
+        (Rule::CustomFields, Json::Object(members)) => checker.count(&path, value, members.len()),
+        (Rule::Identities, Json::Array(items)) => {
+            checker.count(&path, value, items.len());
+            for identity in items {
+                metadata_count(checker, &path, identity);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::field::CORE;
+    use super::super::record::write_fields;
+    use super::*;
+    use crate::json;
+
+    /// A record with some fields, in the order of the table and with spaces. Maps, lists and texts
+    /// have few members, so that records and patches share some.
+    fn any_record(with_null: bool) -> impl Strategy<Value = String> {
+        let null = if with_null { vec!["null"] } else { Vec::new() };
+        let with_null = move |values: &[&'static str]| {
+            let values: Vec<_> = values.iter().copied().chain(null.iter().copied()).collect();
+            prop::option::of(prop::sample::select(values))
+        };
+        let maps = [r#"{"a":"x"}"#, r#"{"a":{"b":null},"c":1.50}"#, r#"{ "c" : "\u0041" }"#, "[]"];
+        (
+            with_null(&[r#"[{"uid":"a"}]"#, r#"[{"email":"b@c.de","verified":true},{"uid":"a"}]"#]),
+            with_null(&[r#"["a","b\"c"]"#, "[]"]),
+            with_null(&maps),
+            with_null(&[r#""Berlin""#, r#""Gr\u00fc\u00dfe""#, r#""""#]),
+            with_null(&["1", "1.0", "1e2"]),
+        )
+            .prop_map(|(identities, tags, map, city, age)| {
+                let names = ["identities", "tags", "custom_fields", "last_city", "age"];
+                let values = [identities, tags, map, city, age];
+                let members: Vec<_> = names
+                    .iter()
+                    .zip(values)
+                    .filter_map(|(name, value)| Some(format!("\"{name}\" : {}", value?)))
+                    .collect();
+                format!("{{{}}}", members.join(" , "))
+            })
+    }
+
+    fn fields_of(record: &Json<'_>) -> Vec<u8> {
+        let mut fields = Vec::new();
+        write_fields(&CORE, &CORE.slots(record), &mut fields);
+        fields
+    }
+
+    /// The outcome of a merge of whole records.
+    fn naive(stored: &[u8], patch: &Json<'_>) -> Update {
+        let text = format!("{{{}}}", String::from_utf8_lossy(stored));
+        let before = json::parse(text.as_bytes()).expect("a stored record");
+        let (slots, given) = (CORE.slots(&before), CORE.slots(patch));
+        let members = CORE.fields.iter().zip(slots.iter().zip(given));
+        let members = members.filter_map(|(field, (before, given))| {
+            let value = match given {
+                None => (*before)?.clone(),
+                Some(given) => merge_patch(*before, given),
+            };
+            (value != Json::Null).then_some((field.name.into(), value))
+        });
+        let after = Json::Object(members.collect());
+        if after.same(&before) { Update::Unchanged } else { Update::Changed(fields_of(&after)) }
+    }
+
+    proptest! {
+        #[test]
+        fn an_update_equals_a_merge_of_whole_records(
+            stored in any_record(false),
+            patch in any_record(true),
+        ) {
+            let stored = fields_of(&json::parse(stored.as_bytes()).expect("a record"));
+            let patch = json::parse(patch.as_bytes()).expect("a patch");
+            let updated = update(&CORE, &StoredRecord::of(&CORE, &stored), &patch, Lists::Replace);
+            prop_assert_eq!(updated, Ok(naive(&stored, &patch)));
+        }
+    }
+
+    #[test]
+    fn collections_that_a_patch_leaves_alone_are_counted() {
+        let elements = |count: usize, element: fn(usize) -> String| {
+            (0..count).map(element).collect::<Vec<_>>().join(",")
+        };
+        let patch = json::parse(br#"{"age":3}"#).expect("a patch");
+        for (count, allowed) in
+            [(COLLECTION_ELEMENTS_MAX, true), (COLLECTION_ELEMENTS_MAX + 1, false)]
+        {
+            let identities = elements(count, |n| format!(r#"{{"uid":"{n}"}}"#));
+            let custom_fields = elements(count, |n| format!(r#""{n}":0"#));
+            for stored in [
+                format!(r#""identities":[{identities}]"#),
+                format!(r#""custom_fields":{{{custom_fields}}}"#),
+            ] {
+                let stored = StoredRecord::of(&CORE, stored.as_bytes());
+                assert_eq!(update(&CORE, &stored, &patch, Lists::Replace).is_ok(), allowed);
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ mod prepare;
 mod record;
 mod rejected;
 mod row;
+mod stored;
 
 pub use crate::ids::IdentityKey;
 pub use changes::CHANGES_BYTES_MAX;
@@ -35,7 +36,7 @@ pub use field::{
     core_field_names, uncounted_members,
 };
 pub(crate) use identity::read_identity;
-pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX, identity_keys};
+pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
 pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
@@ -54,3 +55,4 @@ pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};
 pub use row::{ColumnFault, RowColumns};
+pub use stored::identity_keys;

@@ -10,8 +10,8 @@ use super::field::APP;
 use super::merge::{Lists, Update, update};
 use super::plan_get::missing;
 use super::prepare::AppPatch;
-use super::record::{braced, parse_stored};
 use super::rejected::{merge_faults, prepared_json, refuse};
+use super::stored::StoredRecord;
 use crate::json;
 use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
@@ -57,7 +57,7 @@ pub fn plan_app_updates<S: BuildHasher>(
         };
         let patch = prepared_json(payload, entry);
         let merged = match &prepared.item {
-            Ok(_) => update(&APP, &parse_stored(&braced(fields)), &patch, Lists::Replace),
+            Ok(_) => update(&APP, &StoredRecord::of(&APP, fields), &patch, Lists::Replace),
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
         };
         let mut changes = Vec::new();

@@ -11,14 +11,13 @@ use std::hash::BuildHasher;
 use super::changes::write_changes;
 use super::core_state::{CorePlan, CoreState};
 use super::field::CORE;
-use super::identity::keys_of;
 use super::merge::{Lists, Update, update};
 use super::new_ids::NewIds;
 use super::plan_create::{conflict, name_of, shown, type_and_value, write_id};
 use super::plan_get::missing;
 use super::prepare::{CorePatch, has_core_id};
-use super::record::{braced, parse_stored};
 use super::rejected::{merge_faults, prepared_json, refuse};
+use super::stored::StoredRecord;
 use crate::error_code::EntryErrorCode;
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, ValuePath};
@@ -170,8 +169,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         lists: Lists,
     ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
         let json = prepared_json(self.payload, entry);
-        let stored = braced(self.state.fields(id).expect("the owner of an identity was read"));
-        let stored = parse_stored(&stored);
+        let stored = self.state.fields(id).expect("the owner of an identity was read");
+        let stored = StoredRecord::of(&CORE, stored);
         let outcome = update(&CORE, &stored, &json, lists);
         let wanted = patch.identities.iter().flatten().enumerate();
         let conflicts = self.conflicts(&json, wanted, id);
@@ -185,14 +184,16 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         };
         let Update::Changed(fields) = outcome else { return Ok((id, "unchanged")) };
         if let Some(given) = &patch.identities {
-            let before = keys_of(&stored);
+            let before = stored.identity_keys();
             assert!(!given.is_empty(), "an update would leave a core profile without identity");
             if lists == Lists::Replace {
                 self.state.remove(id, before.iter().filter(|key| !given.contains(key)));
             }
             self.state.add(id, given.iter().filter(|key| !before.contains(key)));
         }
-        if let (Some(out), Some(before)) = (&mut self.changes, self.state.fields(id)) {
+        if let Some(out) = &mut self.changes
+            && let Some(before) = self.state.fields(id)
+        {
             write_changes(&CORE, before, &fields, out);
         }
         self.state.write(id, fields);

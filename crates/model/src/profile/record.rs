@@ -3,7 +3,7 @@
 //! same text between id and times, so reading a profile only concatenates bytes. A shown profile is
 //! valid input of an update, which then changes nothing.
 
-use super::field::{Rule, Slots, Table};
+use super::field::{Field, Rule, Slots, Table};
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json, write_map, write_string};
 use crate::record::write_decimal;
@@ -62,19 +62,29 @@ fn finish(fields: &[u8], created_at: UnixMillis, updated_at: UnixMillis, out: &m
     out.push(b'}');
 }
 
-/// Appends the fields text of a record whose members are in `slots`; `null` counts as absent.
+/// Appends the fields text of a record whose members are in `slots`; `null` counts as absent. `out`
+/// is empty.
 pub(super) fn write_fields(table: &Table, slots: &Slots<'_, '_>, out: &mut Vec<u8>) {
-    let start = out.len();
     for (field, value) in table.fields.iter().zip(slots) {
-        let Some(value) = value.filter(|value| *value != &Json::Null) else { continue };
-        if out.len() > start {
-            out.push(b',');
+        if let Some(value) = value {
+            write_field(field, value, out);
         }
-        out.push(b'"');
-        out.extend_from_slice(field.name.as_bytes());
-        out.extend_from_slice(b"\":");
-        write_value(field.rule, value, out);
     }
+}
+
+/// Appends a member to a fields text, unless its value is `null`.
+pub(super) fn write_field(field: &Field, value: &Json<'_>, fields: &mut Vec<u8>) {
+    if value != &Json::Null {
+        write_name(field, fields);
+        write_value(field.rule, value, fields);
+    }
+}
+
+/// Appends the name of a member, and the comma between it and the member before.
+fn write_name(field: &Field, fields: &mut Vec<u8>) {
+    fields.extend_from_slice(if fields.is_empty() { b"\"" } else { b",\"" });
+    fields.extend_from_slice(field.name.as_bytes());
+    fields.extend_from_slice(b"\":");
 }
 
 fn write_value(rule: Rule, value: &Json<'_>, out: &mut Vec<u8>) {

@@ -5,7 +5,7 @@
 use super::checker::FAULTS_MAX;
 use super::field::Table;
 use super::merge::{Lists, update};
-use super::record::{braced, parse_stored};
+use super::stored::StoredRecord;
 use crate::entry::id_of;
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{self, Json, ValuePath};
@@ -76,7 +76,7 @@ fn all_faults(rejected: &Rejection, stored: Vec<EntryFault>) -> Vec<EntryFault> 
 
 /// The faults of merging the fields of a rejected entry that are good into a stored record.
 pub(super) fn merge_faults(
-    table: &Table,
+    table: &'static Table,
     fields: &[u8],
     entry: &Json<'_>,
     rejected: &Rejection,
@@ -92,6 +92,6 @@ pub(super) fn merge_faults(
         })
     };
     let good = members.iter().filter(|(name, _)| is_good(name)).cloned().collect();
-    let stored = braced(fields);
-    update(table, &parse_stored(&stored), &Json::Object(good), lists).err().unwrap_or_default()
+    let stored = StoredRecord::of(table, fields);
+    update(table, &stored, &Json::Object(good), lists).err().unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use caseload_model::payload::Block;
 use parking_lot::Mutex;
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::StoreError;
 
@@ -10,7 +10,7 @@ use crate::StoreError;
 const ZSTD_LEVEL: i32 = 1;
 /// The first bytes of a block that contain its unpacked size: the longest header of a zstd frame.
 pub const HEADER_BYTES_MAX: usize = 18;
-/// The most idle compressors, and the largest buffer that an idle compressor retains.
+/// The most idle compressors and decompressors, and the largest buffer that an idle compressor retains.
 const PACKERS_MAX: usize = 16;
 const BUFFER_BYTES_MAX: usize = 1 << 20;
 /// The most unpacked bytes of a stored block; a larger block is damaged.
@@ -38,8 +38,16 @@ pub fn pack_block(block: &Block) -> Result<PackedBlock, StoreError> {
 
 /// Decompresses a stored block.
 pub fn unpack_block(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::decompress(bytes, BLOCK_BYTES_MAX.min(bound(bytes)))
-        .map_err(|e| StoreError::Corrupt(format!("a compressed block cannot be read: {e}")))
+    let corrupt = |e| StoreError::Corrupt(format!("a compressed block cannot be read: {e}"));
+    let idle = UNPACKERS.lock().pop();
+    let mut unpacker = idle.map_or_else(Decompressor::new, Ok).map_err(corrupt)?;
+    let unpacked =
+        unpacker.decompress(bytes, BLOCK_BYTES_MAX.min(bound(bytes))).map_err(corrupt)?;
+    let mut unpackers = UNPACKERS.lock();
+    if unpackers.len() < PACKERS_MAX {
+        unpackers.push(unpacker);
+    }
+    Ok(unpacked)
 }
 
 /// A compressor and its output buffer.
@@ -48,6 +56,8 @@ type Packer = (Compressor<'static>, Vec<u8>);
 /// Idle compressors, shared by all threads. Creating one costs as much as compressing a small
 /// block, and many threads are short-lived.
 static PACKERS: Mutex<Vec<Packer>> = Mutex::new(Vec::new());
+/// Idle decompressors.
+static UNPACKERS: Mutex<Vec<Decompressor<'static>>> = Mutex::new(Vec::new());
 
 /// Compresses any bytes; [`unpack_block`] reverses it.
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {

@@ -52,6 +52,8 @@ pub(crate) struct EntryReader {
     /// Index of the next entry to read, and the number of entries from there on.
     next_index: u32,
     left: u32,
+    /// The stored block with that entry, if the lease brought it.
+    first_block: Option<Arc<[u8]>>,
     one_thread: bool,
 }
 
@@ -70,6 +72,7 @@ impl EntryReader {
         let Progress { next_index, left } = progress;
         let start =
             if claim.task.dry_run { (0, claim.task.counts.total) } else { (next_index, left) };
+        let first_block = claim.first_block.clone().filter(|_| start.0 == claim.next_index);
         Self {
             domain: claim.domain,
             domain_name: claim.domain_name.clone(),
@@ -82,6 +85,7 @@ impl EntryReader {
             addresses: Arc::default(),
             next_index: start.0,
             left: start.1,
+            first_block,
             one_thread,
         }
     }
@@ -172,8 +176,11 @@ impl EntryReader {
     }
 
     /// The stored block of the payload with the next entry.
-    async fn stored_block(&self, store: &dyn Work) -> Result<Block, StoreError> {
-        stored_block(store, (self.domain, &self.task_id), self.next_index).await
+    async fn stored_block(&mut self, store: &dyn Work) -> Result<Block, StoreError> {
+        match self.first_block.take() {
+            Some(bytes) => decoded(bytes.to_vec()),
+            None => stored_block(store, (self.domain, &self.task_id), self.next_index).await,
+        }
     }
 }
 
@@ -185,6 +192,10 @@ pub(crate) async fn stored_block(
 ) -> Result<Block, StoreError> {
     let stored = store.payload_block(domain, task_id, next_index).await?;
     let bytes = stored.ok_or_else(|| corrupt("a payload ends before its task"))?;
+    decoded(bytes)
+}
+
+fn decoded(bytes: Vec<u8>) -> Result<Block, StoreError> {
     Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))
 }
 

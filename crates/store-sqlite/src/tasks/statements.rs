@@ -3,6 +3,7 @@
 //! that it is not completed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
@@ -14,7 +15,7 @@ use caseload_store::tasks::{
     QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, death,
     select_task,
 };
-use caseload_store::{ClaimTasks, PackedBlock, RenewLeases, StoreError, values};
+use caseload_store::{ClaimTasks, ClaimedTask, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
 
 use crate::tx::{DomainTx, Tx};
@@ -111,9 +112,23 @@ impl QueueStore for Tx<'_> {
     }
 }
 
-/// Leases runnable tasks to a server. No statement waits for another thread.
+/// Bytes of a payload up to which its first block comes with the lease.
+const LEASED_PAYLOAD_BYTES_MAX: u64 = 512 << 10;
+
+/// Leases runnable tasks to a server. No statement waits for another thread. The first block of a
+/// short payload comes with its task: the writer has just written it, and a reader would have to be
+/// woken for it.
 pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreError> {
-    at_once(rules::claim(&tx, command))
+    let mut claims = at_once(rules::claim(&tx, command))?;
+    for claimed in &mut claims.claimed {
+        let ClaimedTask { domain, task, next_index, .. } = &*claimed;
+        if task.origin.content_length.is_some_and(|bytes| bytes <= LEASED_PAYLOAD_BYTES_MAX) {
+            let block = Sql::ask(&tx, &rules::payload_block(*domain, &task.id, *next_index));
+            // The worker meets the damage of a block itself: it is no reason against other tasks.
+            claimed.first_block = block.ok().and_then(|mut found| found.pop()).map(Arc::from);
+        }
+    }
+    Ok(claims)
 }
 
 /// The tasks that a server would claim.

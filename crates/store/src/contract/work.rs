@@ -133,6 +133,8 @@ pub struct ClaimedTask {
     /// Whether the task's entries are to be applied one by one, because servers died or took too
     /// long with several at once.
     pub one_by_one: bool,
+    /// The payload block with that entry, unpacked, if the store had it at hand.
+    pub first_block: Option<Arc<[u8]>>,
 }
 
 /// Asks whether an entry is to be applied alone.

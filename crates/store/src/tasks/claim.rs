@@ -173,6 +173,7 @@ pub async fn begin<S: QueueStore>(
         lease_epoch: leased.epoch,
         next_index,
         one_by_one,
+        first_block: None,
     })))
 }
 

@@ -11,6 +11,7 @@ mod deleted;
 mod failpoints;
 mod gets;
 mod issues;
+mod leased_blocks;
 mod names;
 #[cfg(debug_assertions)]
 mod people;

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::entry_queue::QueueLimits;
 use crate::outage::Outage;
+use crate::work_in_progress::WorkInProgress;
 
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -19,6 +20,7 @@ pub(crate) struct Context {
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) queue_limits: QueueLimits,
     pub(crate) outage: Arc<Outage>,
+    pub(crate) work: WorkInProgress,
     /// Work without a commit after which a task's entries are applied one by one, and after which
     /// one of these is parked.
     pub(crate) work_max: Duration,

@@ -15,6 +15,7 @@ mod progress;
 mod purge;
 mod runner;
 mod settling;
+mod work_in_progress;
 mod worker;
 mod worker_slots;
 

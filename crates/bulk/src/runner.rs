@@ -22,6 +22,7 @@ use crate::outage::Outage;
 use crate::patience::Patience;
 use crate::purge::purge_loop;
 use crate::settling::settling_loop;
+use crate::work_in_progress::WorkInProgress;
 use crate::worker;
 use crate::worker_slots::Slots;
 
@@ -109,6 +110,7 @@ impl Runner {
             stopping: watcher,
             queue_limits: queue_limits(),
             outage: Arc::new(Outage::default()),
+            work: WorkInProgress::default(),
             work_max: config.work_max,
             one_thread: config.one_thread,
         };

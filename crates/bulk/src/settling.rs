@@ -1,17 +1,21 @@
 //! The settling loop: has the store take written texts into its index, step by step. A step is a
-//! small write of its own, so other writes come in between. A crash loses nothing: the next step
-//! resumes. Answers do not depend on it, only the speed of filters on texts.
+//! small write of its own, so other writes come in between, and it gives way to the tasks of its
+//! server for a while. A crash loses nothing: the next step resumes. Answers do not depend on it,
+//! only the speed of filters on texts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_store::{SettleTexts, StoreError, Upkeep};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::context::Context;
 
 /// Pause between two steps, so that settling takes only a part of the writer's time.
 const STEP_PAUSE: Duration = Duration::from_millis(5);
+/// How long a round gives way to tasks, all its steps together: searches go through the texts that
+/// are not settled one by one.
+const GIVES_WAY_MAX: Duration = Duration::from_secs(5);
 /// Rounds that a server leaves out at most, one more after each round that found nothing: every
 /// round asks all nodes of the store, and another server may settle these texts.
 const ROUNDS_LEFT_OUT_MAX: u32 = 9;
@@ -47,7 +51,9 @@ pub(crate) async fn settling_loop(context: Context, store: Arc<dyn Upkeep>, ever
 /// Returns whether there was something to do.
 async fn settle(context: &Context, store: &dyn Upkeep, how: SettleTexts) -> bool {
     let mut found = false;
+    let begins_by = Instant::now() + GIVES_WAY_MAX;
     while !*context.stopping.borrow() {
+        context.work.pause_until(begins_by).await;
         match store.settle_texts(how).await {
             Ok(true) => {
                 found = true;

@@ -20,6 +20,7 @@ const RECORD_AGAIN: Duration = Duration::from_secs(1);
 /// the disk cannot be written, the database is unreachable or the domain has reached its quota:
 /// those faults pass.
 pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
+    let _in_progress = context.work.begin();
     let work = tokio::spawn(process(context.clone(), claim.clone()));
     let (fault, counted) = match work.await {
         Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,

@@ -10,7 +10,8 @@ use crate::StoreError;
 const ZSTD_LEVEL: i32 = 1;
 /// The first bytes of a block that contain its unpacked size: the longest header of a zstd frame.
 pub const HEADER_BYTES_MAX: usize = 18;
-/// The most idle compressors and decompressors, and the largest buffer that an idle compressor retains.
+/// The most idle compressors, and as many decompressors, and the largest buffer that an idle
+/// compressor retains.
 const PACKERS_MAX: usize = 16;
 const BUFFER_BYTES_MAX: usize = 1 << 20;
 /// The most unpacked bytes of a stored block; a larger block is damaged.

@@ -106,13 +106,12 @@ fn first<'t>(
         let rest = named.strip_prefix(field.name.as_bytes())?.strip_prefix(b"\":")?;
         Some((Some(at), rest))
     });
-    let (at, rest) = match likely.next() {
-        Some(found) => found,
-        None => {
-            let end = named.iter().position(|byte| *byte == b'"')?;
-            let name = std::str::from_utf8(&named[..end]).ok()?;
-            (table.position(0, name), named[end..].strip_prefix(b"\":")?)
-        }
+    let (at, rest) = if let Some(found) = likely.next() {
+        found
+    } else {
+        let end = named.iter().position(|byte| *byte == b'"')?;
+        let name = std::str::from_utf8(&named[..end]).ok()?;
+        (table.position(0, name), named[end..].strip_prefix(b"\":")?)
     };
     let value = text.len() - rest.len();
     let end = value + json::skip_value(rest, DEPTH_MAX).ok()?;

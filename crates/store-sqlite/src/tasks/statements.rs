@@ -124,7 +124,7 @@ pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreErr
         let ClaimedTask { domain, task, next_index, .. } = &*claimed;
         if task.origin.content_length.is_some_and(|bytes| bytes <= LEASED_PAYLOAD_BYTES_MAX) {
             let block = Sql::ask(&tx, &rules::payload_block(*domain, &task.id, *next_index));
-            // The worker meets the damage of a block itself: it is no reason against other tasks.
+            // The worker meets the damage of a block itself. Other tasks are leased all the same.
             claimed.first_block = block.ok().and_then(|mut found| found.pop()).map(Arc::from);
         }
     }

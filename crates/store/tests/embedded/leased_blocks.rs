@@ -42,7 +42,7 @@ async fn the_first_unprocessed_block_of_a_short_payload_comes_with_the_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_block_keeps_no_task_from_being_leased() {
+async fn a_task_with_a_damaged_block_is_leased_like_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     for name in ["damaged", "sound"] {

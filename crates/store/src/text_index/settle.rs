@@ -17,8 +17,9 @@ use crate::query::{Matches, Source};
 use crate::sql::Sql;
 use crate::{SettleTexts, StoreError, values};
 
-/// Marked issues of a domain from which on they are settled. So many are read for each filter. As
-/// many marks are settled, too: an issue that is written again and again has one for each write.
+/// Marks of a domain are settled once their ranges together have so many rows. That is at least the
+/// number of marked issues, which are read for each filter. An issue that is written again and
+/// again has a mark for each write.
 const MARKED_MIN: u64 = 1024;
 /// A segment takes in others that are at most so many times as large as it is so far.
 const TAKEN_IN: u64 = 2;
@@ -91,8 +92,8 @@ pub fn plan<'s, S: Source, Q: Sql>(
     source: impl Fn(&'s Q, DomainId) -> S,
     how: SettleTexts,
 ) -> Result<Option<Settling>, S::Error> {
-    for (domain, rows_max) in marked_domains(sql)? {
-        if how == SettleTexts::Due && rows_max < MARKED_MIN {
+    for (domain, [written, erased]) in marked_domains(sql)? {
+        if how == SettleTexts::Due && written.max(erased) < MARKED_MIN {
             continue;
         }
         let source = source(sql, domain);
@@ -117,15 +118,17 @@ struct Step {
 impl Step {
     fn choose(state: &State, how: SettleTexts) -> Option<Self> {
         let mut step = Self::default();
-        let erased = state.marks.iter().filter(|mark| mark.mark.erased);
-        let erased = erased.fold(RoaringBitmap::new(), |all, mark| all | mark.rows());
+        let (deleted, written): (Vec<_>, Vec<_>) =
+            state.marks.iter().partition(|mark| mark.mark.erased);
+        let is_due = |marks: &[&StoredMark]| {
+            marks.iter().map(|mark| mark.length()).sum::<u64>() >= MARKED_MIN
+        };
+        let erased = deleted.iter().fold(RoaringBitmap::new(), |all, mark| all | mark.rows());
         let all = how == SettleTexts::Everything;
-        let marks = state.marks.iter().filter(|mark| !mark.mark.erased).count() as u64;
-        let is_due = state.marked.len().max(marks) >= MARKED_MIN;
-        if is_due || (all && !state.marked.is_empty()) {
+        if !state.marked.is_empty() && (all || is_due(&written)) {
             step.take_marked(state);
             step.take_in(state);
-        } else if (how != SettleTexts::Due || erased.len() >= MARKED_MIN)
+        } else if (how != SettleTexts::Due || is_due(&deleted))
             && let Some(dirty) =
                 (0..state.segments.len()).find(|place| state.has_remains(*place, &erased))
         {

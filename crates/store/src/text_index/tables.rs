@@ -33,6 +33,11 @@ pub(super) struct StoredMark {
 }
 
 impl StoredMark {
+    /// Rows of the range.
+    pub(super) fn length(&self) -> u64 {
+        (self.mark.last - self.mark.first + 1).into()
+    }
+
     pub(super) fn rows(&self) -> RoaringBitmap {
         let mut rows = RoaringBitmap::new();
         rows.insert_range(self.mark.first..=self.mark.last);
@@ -75,15 +80,18 @@ pub(super) fn marks(sql: &impl Sql, domain: DomainId) -> Result<Vec<StoredMark>,
     )
 }
 
-/// The domains that have marks, and at most how many rows these are of.
-pub(super) fn marked_domains(sql: &impl Sql) -> Result<Vec<(DomainId, u64)>, StoreError> {
+/// The domains that have marks, and the lengths of their ranges: of those that were written, and
+/// of those that were deleted.
+pub(super) fn marked_domains(sql: &impl Sql) -> Result<Vec<(DomainId, [u64; 2])>, StoreError> {
     let there: BTreeSet<DomainId> =
         sql.list("SELECT id FROM domains", &[], |row| row.get(0))?.into_iter().collect();
-    let mut domains: Vec<(DomainId, u64)> = sql.list(
-        "SELECT domain_id, CAST(sum(last_row - first_row + 1) AS BIGINT)
+    let mut domains: Vec<(DomainId, [u64; 2])> = sql.list(
+        "SELECT domain_id,
+         CAST(sum(CASE WHEN erased THEN 0 ELSE last_row - first_row + 1 END) AS BIGINT),
+         CAST(sum(CASE WHEN erased THEN last_row - first_row + 1 ELSE 0 END) AS BIGINT)
          FROM issue_text_marks GROUP BY domain_id ORDER BY domain_id",
         &[],
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?])),
     )?;
     domains.retain(|(domain, _)| there.contains(domain));
     Ok(domains)

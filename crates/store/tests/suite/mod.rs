@@ -208,6 +208,7 @@ macro_rules! store_suite {
             random_writes_are_found_before_and_after_the_index_takes_them_in,
             many_issues_are_settled_in_steps_and_a_few_are_left_for_later,
             many_writes_of_one_issue_are_settled,
+            marks_of_issues_that_are_gone_do_not_stay,
         );
     };
     (@ $open:path, $module:ident: $($behaviour:ident,)+) => {

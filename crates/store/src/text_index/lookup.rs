@@ -30,15 +30,16 @@ pub fn candidates(
     }
     let buckets = rarest(sql, domain, &segments, &buckets_of(text).unwrap_or_default())?;
     let numbers: Vec<i64> = segments.iter().map(|segment| segment.number).collect();
-    let mut at = Hits::default();
+    let mut at = Lists::default();
     grams(sql, domain, &numbers, &buckets, |segment, _, blob| {
         if at.segment != Some(segment) {
-            at.add_to(&mut found, &segments, buckets.len());
-            at = Hits { segment: Some(segment), ..Hits::default() };
+            at.add_to(&mut found, &segments, buckets.len())?;
+            at.begin(segment);
         }
-        at.narrow(blob)
+        at.push(blob);
+        Ok(())
     })?;
-    at.add_to(&mut found, &segments, buckets.len());
+    at.add_to(&mut found, &segments, buckets.len())?;
     Ok(found)
 }
 
@@ -69,44 +70,71 @@ fn rarest(
 /// A bit for each place of a segment.
 type Places = [u64; SEGMENT_ROWS_MAX / 64];
 
-/// The places of one segment that all lists have so far.
+/// The lists of one segment.
 #[derive(Default)]
-struct Hits {
+struct Lists {
     segment: Option<i64>,
-    lists: usize,
-    places: Option<Box<Places>>,
+    /// One after the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
 }
 
-impl Hits {
-    fn narrow(&mut self, blob: &[u8]) -> Result<(), StoreError> {
-        let mut of_list: Places = [0; SEGMENT_ROWS_MAX / 64];
-        decode(blob, SEGMENT_ROWS_MAX, |place| {
-            of_list[usize::from(place >> 6)] |= 1 << (place & 63);
-        })?;
-        self.lists += 1;
-        match &mut self.places {
-            None => self.places = Some(Box::new(of_list)),
-            Some(places) => places.iter_mut().zip(&of_list).for_each(|(all, one)| *all &= one),
+impl Lists {
+    fn begin(&mut self, segment: i64) {
+        self.segment = Some(segment);
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, blob: &[u8]) {
+        self.bytes.extend_from_slice(blob);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Adds the rows at the places that all lists have, if every bucket has a list.
+    fn add_to(
+        &self,
+        found: &mut RoaringBitmap,
+        segments: &[Segment],
+        buckets: usize,
+    ) -> Result<(), StoreError> {
+        if self.ends.len() != buckets {
+            return Ok(());
         }
+        let Some(segment) = segments.iter().find(|known| Some(known.number) == self.segment) else {
+            return Ok(());
+        };
+        let places = self.places()?;
+        let is_hit = |place: usize| places[place >> 6] >> (place & 63) & 1 == 1;
+        let last = places.iter().rposition(|word| *word != 0);
+        let Some(end) = last.map(|word| (word + 1) << 6) else { return Ok(()) };
+        let rows = segment.rows.iter().take(end).enumerate().filter(|(place, _)| is_hit(*place));
+        found.extend(rows.map(|(_, row)| row));
         Ok(())
     }
 
-    /// Adds the rows at these places, if every bucket has a list.
-    fn add_to(&self, found: &mut RoaringBitmap, segments: &[Segment], buckets: usize) {
-        let Some(places) = self.places.as_ref().filter(|_| self.lists == buckets) else { return };
-        let Some(segment) = segments.iter().find(|known| Some(known.number) == self.segment) else {
-            return;
-        };
-        if places.iter().all(|word| *word == 0) {
-            return;
+    /// The places that all lists have. Short lists come first: once no place is left, the long ones
+    /// are not decoded.
+    fn places(&self) -> Result<Places, StoreError> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut lists: Vec<&[u8]> =
+            begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end]).collect();
+        lists.sort_unstable_by_key(|list| list.len());
+        let mut all: Places = [u64::MAX; SEGMENT_ROWS_MAX / 64];
+        for list in lists {
+            let mut of_list: Places = [0; SEGMENT_ROWS_MAX / 64];
+            decode(list, SEGMENT_ROWS_MAX, |place| {
+                of_list[usize::from(place >> 6)] |= 1 << (place & 63);
+            })?;
+            let mut left = 0;
+            for (all, one) in all.iter_mut().zip(&of_list) {
+                *all &= one;
+                left |= *all;
+            }
+            if left == 0 {
+                break;
+            }
         }
-        let is_hit = |place: usize| places[place >> 6] >> (place & 63) & 1 == 1;
-        let rows = segment
-            .rows
-            .iter()
-            .take(SEGMENT_ROWS_MAX)
-            .enumerate()
-            .filter(|(place, _)| is_hit(*place));
-        found.extend(rows.map(|(_, row)| row));
+        Ok(all)
     }
 }

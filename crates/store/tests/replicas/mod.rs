@@ -12,6 +12,7 @@ mod round_trips;
 mod servers;
 mod sql_lint;
 mod stalled;
+mod texts;
 mod two_moments;
 
 pub(crate) use database::Database;

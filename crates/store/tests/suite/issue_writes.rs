@@ -52,7 +52,7 @@ pub(super) fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
     CreateIssue { origin: origin(domain, NOW), request, attachments: Vec::new() }
 }
 
-pub(super) async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
+pub(crate) async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
     let made = store.create_issue(creation(domain, fields)).await.unwrap().done().unwrap();
     made.location.rsplit('/').next().unwrap().parse().unwrap()
 }

@@ -1,6 +1,7 @@
 // A list of any length as a file: the page reads the stream of the list and writes it to a file that
 // the user chose, or else to memory. A broken stream goes on after its last complete record. A
-// download runs on when its screen is left, and ends with the session.
+// download runs on when its screen is left, and ends with the session. A browser gives up all of a
+// file when one of its writes fails, so after a full disk the list is read again from its beginning.
 import { Refusal, query, send } from "./api.js";
 import { CsvReader, lastRecord } from "./csv.js";
 import { parse } from "./json.js";
@@ -17,12 +18,18 @@ addEventListener("signed-out", () => {
   downloads.length = 0;
 });
 
-/** Where the bytes go: a file on the disk if the browser can write one, else memory. */
-async function fileFor(/** @type {string} */ name) {
-  const choose = /** @type {any} */ (globalThis).showSaveFilePicker;
-  if (!choose) return null;
-  const handle = await choose({ suggestedName: name });
-  return handle.createWritable();
+/** The bytes cannot be kept: the disk is full, or the file is gone or closed to the browser. */
+class Unwritten extends Error {}
+
+/** Does something with the file, and tells its failures from those of the network. */
+async function writing(/** @type {() => any} */ act) {
+  try {
+    return await act();
+  } catch (error) {
+    const { name, message } = /** @type {any} */ (error);
+    const full = name === "QuotaExceededError" ? "the disk is full, or the browser may use no more of it" : `the file cannot be written (${message})`;
+    throw new Unwritten(`${full}. Nothing of this file is kept. Make space, then begin again, or choose another place with a new export.`);
+  }
 }
 
 export class Download {
@@ -40,6 +47,8 @@ export class Download {
     this.after = "";
     this.columns = /** @type {string[]|null} */ (null);
     this.parts = /** @type {Blob[]} */ ([]);
+    /** The file that the user chose, and what is written to it until it is complete. */
+    this.handle = /** @type {any} */ (null);
     this.file = /** @type {any} */ (null);
     /** The records in memory, once they are complete, and whether they were saved. */
     this.blob = /** @type {Blob|null} */ (null);
@@ -52,7 +61,7 @@ export class Download {
   static async start(/** @type {ConstructorParameters<typeof Download>[0]} */ list) {
     const made = new Download(list);
     try {
-      made.file = await fileFor(list.name);
+      made.handle = await /** @type {any} */ (globalThis).showSaveFilePicker?.({ suggestedName: list.name });
     } catch (error) {
       if (/** @type {any} */ (error).name === "AbortError") return;
       // Without a file of its own it uses memory.
@@ -78,19 +87,32 @@ export class Download {
     for (let vain = 0; this.state === "running"; ) {
       const before = this.records;
       try {
+        if (this.handle) this.file ??= await writing(() => this.handle.createWritable());
         await this.read();
-        if (this.file) await this.file.close();
+        if (this.file) await writing(() => this.file.close());
         else this.blob = new Blob(this.parts);
         this.state = "done";
       } catch (error) {
         if (this.state !== "running") return;
         vain = this.records > before ? 0 : vain + 1;
+        if (error instanceof Unwritten) return this.giveUp(error.message);
         const refusal = error instanceof Refusal ? error : null;
-        this.problem = refusal ? refusal.message : "the connection broke, or the file cannot be written";
+        this.problem = refusal ? refusal.message : "the connection to the server broke";
         if (vain === TRIES || (refusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)) this.state = "stopped";
         else await this.wait(FIRST_WAIT_MS * 2 ** vain);
       }
     }
+  }
+  /** Stops, and forgets what was read, because the file did not keep it. */
+  giveUp(/** @type {string} */ problem) {
+    this.state = "stopped";
+    this.problem = problem;
+    this.abort.abort();
+    this.file = null;
+    this.records = 0;
+    this.bytes = 0;
+    this.after = "";
+    this.columns = null;
   }
   /** Waits, at most until it is paused. */
   wait(/** @type {number} */ ms) {
@@ -126,7 +148,7 @@ export class Download {
   async take(/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {number} */ begin, /** @type {number} */ count) {
     const { table, id } = this.list;
     // At its place, because a write that failed may have written a part.
-    if (this.file) await this.file.write({ type: "write", position: this.bytes, data: bytes });
+    if (this.file) await writing(() => this.file.write({ type: "write", position: this.bytes, data: bytes }));
     else this.parts.push(new Blob([bytes]));
     this.bytes += bytes.length;
     const text = (/** @type {Uint8Array} */ some) => new TextDecoder().decode(some);

@@ -64,8 +64,8 @@ export default async function exportsScreen(/** @type {any} */ { params, signal,
         h("span", null, `${count(one.records)} of ${count(Math.max(total, one.records))}, ${size(one.bytes)}`),
         one.state === "running" && !one.problem && one.records > 0 && h("span", { class: "faint" }, `about ${span(((Date.now() - one.begun) * (total - one.records)) / one.records)} left`),
         one.problem && h("span", { class: "bad" }, one.problem),
-        one.state === "running" && button("Pause", () => one.pause(), { class: "plain", "aria-label": `Pause ${name}` }),
-        (one.state === "paused" || one.state === "stopped") && button("Continue", () => { one.run(); drawMine(); }, { class: "primary", "aria-label": `Continue ${name}` }),
+        one.state === "running" && button("Pause", () => { one.pause(); drawMine(); }, { class: "plain", "aria-label": `Pause ${name}` }),
+        (one.state === "paused" || one.state === "stopped") && button(one.handle && !one.file ? "Begin again" : "Continue", () => { one.run(); drawMine(); }, { class: "primary", "aria-label": `${one.handle && !one.file ? "Begin again" : "Continue"} ${name}` }),
         one.state === "done" && h("span", { class: "good" }, "complete"),
         one.blob && button("Save", () => { save(/** @type {Blob} */ (one.blob), name); one.saved = true; }, { class: "primary", "aria-label": `Save ${name}` }));
     }));

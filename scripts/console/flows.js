@@ -2,52 +2,13 @@
 // a flow says `mouse`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer, request } from "node:http";
 import { networkInterfaces } from "node:os";
 import { gzipSync, gunzipSync } from "node:zlib";
 import { csv, HOSTILE } from "./records.js";
+import { keys, proxyTo, settled, total } from "./steps.js";
 
-const total = async (server, query = "") => (await server.call("GET", `v1/acme/issues?page-size=1${query}`))["total-hits"];
-const heading = async (page) => Number((await page.locator("h1 .number").innerText()).replace(/\D/g, ""));
-const settled = (page, count) => page.waitForFunction((n) => document.querySelector("h1 .number")?.textContent.replace(/\D/g, "") === String(n), count);
 const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
 const pick = (page, name, text, type = "text/plain") => page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
-const keys = async (page, ...all) => {
-  for (const key of all) await page.keyboard.press(key);
-};
-
-/** A proxy that may add a prefix, or cut the next `cut.left` answers of a path after so many bytes. */
-async function proxyTo(server, { prefix = "", cuts, bytes = Infinity }) {
-  const cut = { left: 0 };
-  const proxy = createServer((from, to) => {
-    if (!from.url.startsWith(`${prefix}/`)) return to.writeHead(404).end();
-    const headers = { ...from.headers, "x-forwarded-host": from.headers.host, ...(prefix && { "x-forwarded-prefix": prefix }) };
-    const call = request(server.url + from.url.slice(prefix.length), { method: from.method, headers }, (answer) => {
-      to.writeHead(answer.statusCode, answer.headers);
-      if (!cuts?.test(from.url) || cut.left === 0) return answer.pipe(to);
-      let left = bytes;
-      answer.on("data", (piece) => {
-        if (left <= 0) return;
-        left -= piece.length;
-        to.write(left < 0 ? piece.subarray(0, left) : piece, () => {
-          if (left > 0) return;
-          cut.left -= 1;
-          to.destroy();
-          call.destroy();
-        });
-      });
-      answer.on("end", () => left > 0 && to.end());
-    });
-    call.on("error", () => to.destroy());
-    from.pipe(call);
-  });
-  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const close = () => {
-    proxy.closeAllConnections();
-    proxy.close();
-  };
-  return { origin: `http://127.0.0.1:${proxy.address().port}`, close, cut };
-}
 
 export const flows = [
   ["a wrong key is refused in words, and the right one signs in", async ({ server, open }) => {
@@ -517,44 +478,6 @@ export const flows = [
     assert.equal(await page.locator("td a", { hasText: "core profiles" }).count(), 0);
     await keys(page, "j", "Enter");
     await title(page, "import issues");
-  }],
-  ["an export has every issue", async ({ server, open }) => {
-    const page = await open({ path: "exports" });
-    await page.getByLabel("State").selectOption("resolved");
-    const all = await total(server, "&state=resolved");
-    await page.locator(".number", { hasText: new RegExp(`^${all}$`) }).waitFor();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.jsonl" }).click()]);
-    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, all);
-    await page.getByLabel("Format").selectOption("csv");
-    const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.csv" }).click()]);
-    assert.match(readFileSync(await table.path(), "utf8"), /^[\w,.]+\r\n/);
-  }],
-  ["an export goes on after broken connections, and has every record once", async ({ server, browser }) => {
-    const { origin, close, cut } = await proxyTo(server, { cuts: /format=(jsonl|csv)/, bytes: 1500 });
-    const page = await browser.page(server, { origin, path: "exports", init: () => delete globalThis.showSaveFilePicker });
-    for (const [of, format, file] of [["issues", "jsonl", "issues.jsonl"], ["issues", "csv", "issues.csv"], ["core_profiles", "csv", "core_profiles.csv"]]) {
-      cut.left = 3;
-      await page.getByLabel("What").selectOption(of);
-      await page.getByLabel("Format").selectOption(format);
-      const href = await page.getByRole("link", { name: `Download ${file}` }).getAttribute("href");
-      await page.getByRole("button", { name: `Export ${file}` }).click();
-      const [download] = await Promise.all([page.waitForEvent("download", { timeout: 60000 }), page.getByRole("button", { name: `Save ${file}` }).click({ timeout: 60000 })]);
-      const whole = await fetch(href.replace(origin, server.url), { headers: { Authorization: `Bearer ${server.key}` } }).then((answer) => answer.text());
-      // Attachments have the address by which the server was asked.
-      assert.equal(readFileSync(await download.path(), "utf8"), whole.replaceAll(server.url, origin));
-      assert.equal(cut.left, 0);
-    }
-    await page.context().close();
-    close();
-  }],
-  ["an export of a filtered list is written to a file", async ({ server, open }) => {
-    const page = await open({ path: "issues?state=new", init: () => (globalThis.showSaveFilePicker = async () => (await navigator.storage.getDirectory()).getFileHandle("export", { create: true })) });
-    await page.getByRole("link", { name: "Export", exact: true }).click();
-    await page.getByText("state new").waitFor();
-    await page.getByRole("button", { name: "Export issues.jsonl" }).click();
-    await page.getByText("complete", { exact: true }).waitFor();
-    const lines = await page.evaluate(async () => (await (await (await navigator.storage.getDirectory()).getFileHandle("export")).getFile()).text());
-    assert.equal(lines.trim().split("\n").length, await total(server, "&state=new"));
   }],
   ["keys are made, shown once and revoked", async ({ server, open }) => {
     const page = await open({ path: "settings" });

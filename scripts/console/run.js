@@ -1,6 +1,7 @@
 // Runs the flows one after another against a server with records, prints each, and fails if a flow
 // fails or if a page had an error, broke the policy or asked anybody else for anything.
 import { Browser } from "./browser.js";
+import { exports } from "./exports.js";
 import { flows } from "./flows.js";
 import { looks } from "./looks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
@@ -24,7 +25,7 @@ try {
   const [{ "core-profile-id": person }] = (await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")).core_profiles;
   const world = { server, browser, hostile, faulty, person, read: server.newKey("read"), write: server.newKey("write") };
   const begun = Date.now();
-  for (const [name, flow] of [...flows, ...looks]) {
+  for (const [name, flow] of [...flows, ...exports, ...looks]) {
     if (only && !name.includes(only)) continue;
     const from = Date.now();
     let page;

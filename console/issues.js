@@ -2,10 +2,11 @@
 import { call, can, query, v1 } from "./api.js";
 import { STATES, count, dayBound, short, time } from "./format.js";
 import { named } from "./json.js";
-import { button, dialog, empty, exportLink, failed, field, input, notice, pill, select } from "./ui.js";
-import { fill, h, longList } from "./view.js";
+import { button, dialog, empty, exportLink, failed, field, input, notice, pill, refused, select } from "./ui.js";
+import { Pages } from "./pages.js";
+import { longList } from "./list.js";
+import { fill, h } from "./view.js";
 
-const PAGE = 200;
 const EDIT_MAX = 5000;
 
 /** The filters: parameter, label, and how the value goes to the API. */
@@ -39,26 +40,30 @@ const FILTERS = named(/** @type {Record<string, [string, (v:string)=>Record<stri
   redacted: ["redacted", (v) => ({ redacted: v })],
 }));
 const DAYS = new Set(["since", "until", "updated", "updated-until", "changed", "changed-until"]);
-const SORTS = { "creation-time desc": "newest", "creation-time asc": "oldest", "update-time desc": "last changed", "state-change-time desc": "state last changed" };
+const SORTS = named({ "creation-time desc": "newest", "creation-time asc": "oldest", "update-time desc": "last changed", "state-change-time desc": "state last changed" });
+/** By order: the bounds of its time, and the time and the id of an issue. */
+const BOUNDS = named(/** @type {Record<string, {since:string, until:string, of:(issue:any)=>[number, string]}>} */ ({
+  "creation-time": { since: "created-since", until: "created-until", of: (issue) => [issue.created_at, issue.id] },
+  "update-time": { since: "updated-since", until: "updated-until", of: (issue) => [issue.updated_at, issue.id] },
+  "state-change-time": { since: "state-since", until: "state-until", of: (issue) => [issue.state_data.changed_at, issue.id] },
+}));
 
 /** The parameters of the API for an address. */
 export function filtersOf(/** @type {URLSearchParams} */ params) {
   const all = {};
   for (const [name, value] of params) if (FILTERS[name] && value) Object.assign(all, FILTERS[name][1](value));
-  const [by, order] = (params.get("sort") ?? "creation-time desc").split(" ");
+  const sort = params.get("sort") ?? "";
+  const [by, order] = (sort in SORTS ? sort : "creation-time desc").split(" ");
   return { filters: all, order: { "sort-by": by, "sort-order": order } };
 }
 
 export default async function issues(/** @type {any} */ { params, signal, go, keys, reload }) {
   const { filters, order } = filtersOf(params);
   const marked = new Map();
-  let cursor = /** @type {string|null} */ ("");
-  let busy = false;
-  let total = /** @type {any} */ (null);
   const heading = h("span", { class: "number", role: "status" });
   const bulk = h("div", { class: "row" });
   const body = h("div", { class: "grow" });
-  const list = longList({ height: 44, label: "Issues", row, near: more, open: (issue) => go(`issue/${issue.id}`) });
+  const list = longList({ height: 44, label: "Issues", row, missing, open: (issue) => go(`issue/${issue.id}`) });
 
   function row(/** @type {any} */ issue) {
     const toggle = (/** @type {any} */ event) => { event.stopPropagation(); mark(issue); };
@@ -85,31 +90,24 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
   async function edit() {
     if (await editMany([...marked.values()])) reload();
   }
-  async function more() {
-    if (busy || cursor === null) return;
-    busy = true;
-    try {
-      const page = await call("GET", v1(`issues${query({ ...filters, ...order, excludes: ["messages"], "page-size": PAGE, count: total === null || undefined })}${cursor === "" ? "&cursor=" : `&cursor=${encodeURIComponent(cursor)}`}`), { signal, quiet: total !== null });
-      if (total === null) {
-        total = page["total-hits"];
-        fill(heading, count(total));
-        document.title = `Issues (${count(total)}) · Caseload`;
-      }
-      cursor = page["next-cursor"] ?? null;
-      list.set(list.items.concat(page.issues));
-      if (page.issues.length === 0) cursor = null;
-    } finally {
-      busy = false;
-    }
+  const pages = new Pages({ key: "issues", order: { ...BOUNDS[order["sort-by"]], newest: order["sort-order"] === "desc" }, ask });
+  /** @returns {Promise<any>} */
+  function ask(/** @type {any} */ page) {
+    return call("GET", v1(`issues${query({ ...filters, ...order, excludes: ["messages"], ...page })}`), { signal, quiet: pages.length > 0 });
+  }
+  function missing() {
+    pages.load(list.seen, () => list.redraw()).catch(refused);
   }
   try {
-    await more();
-    fill(body, list.items.length ? list.element : [...params.keys()].length
+    await pages.begin();
+    fill(heading, count(pages.length));
+    document.title = `Issues (${count(pages.length)}) · Caseload`;
+    list.set(pages);
+    fill(body, pages.length ? list.element : [...params.keys()].length
       ? empty("No issue matches", h("a", { href: "#/issues" }, "Remove all filters"))
       : empty("No issues yet", h("a", { href: "#/new-import" }, "Import some"), " from a file, or send them through the API."));
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
-    cursor = null; // The list asks for more while it is empty, and would be refused again.
     fill(body, failed(error, reload));
     fill(heading, "");
   }

@@ -2,11 +2,12 @@
 // segment, or the days of their creation and last change.
 import { call, query, v2 } from "./api.js";
 import { count, dayBound, short, time } from "./format.js";
-import { empty, exportLink, failed, input } from "./ui.js";
+import { empty, exportLink, failed, input, refused } from "./ui.js";
+import { Pages } from "./pages.js";
 import { identitiesOf, nameOf, searchOf } from "./profile.js";
-import { fill, h, longList } from "./view.js";
+import { longList } from "./list.js";
+import { fill, h } from "./view.js";
 
-const PAGE = 200;
 const DAYS = [["created-since", "Created since"], ["created-until", "Created until"], ["updated-since", "Changed since"], ["updated-until", "Changed until"]];
 
 /** The filters of an address. */
@@ -21,36 +22,32 @@ export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
 
 export default async function people(/** @type {any} */ { params, signal, go, keys, reload }) {
   const filters = filtersOf(params);
-  let cursor = /** @type {string|null} */ ("");
-  let busy = false;
-  let total = /** @type {any} */ (null);
+  /** Who asks for times of change wants the last change first. */
+  const changed = params.has("updated-since") || params.has("updated-until");
   const heading = h("span", { class: "number", role: "status" });
-  const list = longList({ height: 44, label: "People", near: more, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
+  const list = longList({ height: 44, label: "People", missing, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
     h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
     h("span", { class: "grow faint clip" }, identitiesOf(person).slice(0, 3).map(([type, value]) => `${type} ${short(value, 40)}`).join(" · ")),
     h("span", { class: "tags" }, (person.tags ?? []).slice(0, 3).map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24)))),
     h("span", { class: "faint when" }, time(person.created_at))) });
-  async function more() {
-    if (busy || cursor === null) return;
-    busy = true;
-    try {
-      const page = await call("GET", `${v2("identity/core_profiles")}${query({ ...filters, "page-size": PAGE, count: total === null || undefined, cursor: cursor || "*" })}`, { signal, quiet: total !== null });
-      if (total === null) fill(heading, count((total = page["total-hits"])));
-      cursor = page["next-cursor"] ?? null;
-      list.set(list.items.concat(page.core_profiles));
-    } finally {
-      busy = false;
-    }
+  const pages = new Pages({ ask, key: "core_profiles", order: { since: changed ? "updated-since" : "created-since", until: changed ? "updated-until" : "created-until", newest: true, of: (person) => [changed ? person.updated_at : person.created_at, person["core-profile-id"]] } });
+  /** @returns {Promise<any>} */
+  function ask(/** @type {any} */ page) {
+    return call("GET", `${v2("identity/core_profiles")}${query({ ...filters, "sort-by": changed ? "update-time" : "creation-time", ...page })}`, { signal, quiet: pages.length > 0 });
+  }
+  function missing() {
+    pages.load(list.seen, () => list.redraw()).catch(refused);
   }
   const body = h("div", { class: "grow" });
   try {
-    await more();
-    fill(body, list.items.length ? list.element : [...params.keys()].length
+    await pages.begin();
+    fill(heading, count(pages.length));
+    list.set(pages);
+    fill(body, pages.length ? list.element : [...params.keys()].length
       ? empty("Nobody found", "Search for a part of the name, an e-mail address, or type:value. ", h("a", { href: "#/people" }, "Remove all filters"))
       : empty("No people yet", h("a", { href: "#/new-import" }, "Import profiles"), " from a file."));
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
-    cursor = null; // The list asks for more while it is empty, and would be refused again.
     fill(body, failed(error, reload));
   }
   const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });

@@ -1,5 +1,5 @@
-// The view layer: elements from data, and long lists of which only the visible rows exist. Texts
-// become text nodes and attributes are set by name, so that nothing of a record is ever markup.
+// The view layer: elements from data. Texts become text nodes and attributes are set by name, so that
+// nothing of a record is ever markup.
 
 /** Attributes that hold an address; other schemes than these are dropped. */
 const ADDRESSES = new Set(["href", "src"]);
@@ -54,101 +54,4 @@ export function fill(element, ...children) {
     same?.focus({ preventScroll: true });
   }
   return element;
-}
-
-/**
- * Which rows a window of a list shows.
- * @param {number} count @param {number} height of a row @param {number} top @param {number} view
- */
-export function visible(count, height, top, view, more = 8) {
-  const first = Math.max(0, Math.floor(top / height) - more);
-  const last = Math.min(count, Math.ceil((top + view) / height) + more);
-  return [Math.min(first, last), last];
-}
-
-/**
- * A list of rows of one height. Only those in view are in the document. `near` is called when the
- * last rows come into view.
- * @param {{height:number, label:string, row:(item:any, at:number)=>any, near?:()=>void,
- *   open?:(item:any)=>void}} options
- */
-export function longList({ height, label, row, near, open }) {
-  let items = /** @type {any[]} */ ([]);
-  let selected = -1;
-  let shown = "";
-  const inside = h("div", { class: "rows", role: "presentation" });
-  const box = h(
-    "div",
-    { class: "long-list", role: "listbox", tabindex: 0, "aria-label": label },
-    inside,
-  );
-  function draw(force = false) {
-    const [first, last] = visible(items.length, height, box.scrollTop, box.clientHeight || 800);
-    const now = `${first} ${last} ${selected} ${items.length}`;
-    if (now === shown && !force) return;
-    shown = now;
-    inside.style.height = `${items.length * height}px`;
-    fill(
-      inside,
-      items.slice(first, last).map((item, offset) => {
-        const at = first + offset;
-        const element = row(item, at);
-        element.style.top = `${at * height}px`;
-        element.setAttribute("role", "option");
-        element.id = `row-${at}`;
-        element.setAttribute("aria-setsize", String(items.length));
-        element.setAttribute("aria-posinset", String(at + 1));
-        element.setAttribute("aria-selected", String(at === selected));
-        return element;
-      }),
-    );
-    if (selected >= first && selected < last) box.setAttribute("aria-activedescendant", `row-${selected}`);
-    else box.removeAttribute("aria-activedescendant");
-    if (near && last > items.length - 30) near();
-  }
-  box.addEventListener("scroll", () => draw(), { passive: true });
-  box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (event.target !== box) return;
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
-    if (step) {
-      event.preventDefault();
-      list.move(step);
-    }
-    if (event.key === "Enter") {
-      event.stopPropagation();
-      list.openSelected();
-    }
-  });
-  const resized = globalThis.ResizeObserver && new ResizeObserver(() => draw());
-  resized?.observe(box);
-  const list = {
-    element: box,
-    get items() {
-      return items;
-    },
-    get selected() {
-      return items[selected];
-    },
-    set(/** @type {any[]} */ next) {
-      items = next;
-      selected = Math.min(selected, items.length - 1);
-      draw(true);
-    },
-    redraw: () => draw(true),
-    move(/** @type {number} */ by) {
-      if (!items.length) return;
-      // So that Enter opens the row, and not the button that was used before.
-      box.focus({ preventScroll: true });
-      selected = Math.max(0, Math.min(items.length - 1, selected + by));
-      const top = selected * height;
-      if (top < box.scrollTop) box.scrollTop = top;
-      const below = top + height - box.clientHeight;
-      if (below > box.scrollTop) box.scrollTop = below;
-      draw(true);
-    },
-    openSelected() {
-      if (items[selected]) open?.(items[selected]);
-    },
-  };
-  return list;
 }

@@ -3,6 +3,7 @@
 import { Browser } from "./browser.js";
 import { exports } from "./exports.js";
 import { flows } from "./flows.js";
+import { long } from "./long.js";
 import { looks } from "./looks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
@@ -25,7 +26,7 @@ try {
   const [{ "core-profile-id": person }] = (await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")).core_profiles;
   const world = { server, browser, hostile, faulty, person, read: server.newKey("read"), write: server.newKey("write") };
   const begun = Date.now();
-  for (const [name, flow] of [...flows, ...exports, ...looks]) {
+  for (const [name, flow] of [...flows, ...long, ...exports, ...looks]) {
     if (only && !name.includes(only)) continue;
     const from = Date.now();
     let page;

@@ -8,7 +8,9 @@ import { count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
 import { patchOf, searchOf } from "../../console/profile.js";
 import { groupOf, valueAt, withValue } from "../../console/pointer.js";
-import { isSafeAddress, visible } from "../../console/view.js";
+import { Track, visible } from "../../console/list.js";
+import { Pages } from "../../console/pages.js";
+import { isSafeAddress } from "../../console/view.js";
 
 test("numbers keep their digits, with and without the engine's help", () => {
   const text = '{"a":12345678901234567890,"b":[1.10,-0,1e3,0.1],"c":"12345678901234567890 \\" 1.10","d":7}';
@@ -134,4 +136,76 @@ test("the last complete record is found, with line ends between quotes or withou
 
 test("a column of the name of a built-in member is a custom field", () => {
   assert.equal(guess("constructor"), "custom");
+});
+
+test("a list that is higher than an element may be scrolls to each of its rows", () => {
+  const track = new Track(10000);
+  track.resize(4400000, 600);
+  assert.equal(track.height, 10000);
+  // With the scroll bar: to the middle and to both ends.
+  track.scrolled(4700);
+  assert.equal(track.top, (4400000 - 600) / 2);
+  track.scrolled(9400);
+  assert.equal(track.top, 4400000 - 600);
+  assert.equal(track.offset + 9400, track.top);
+  // With the wheel: the rows move by as much, and the element is put back before it ends.
+  let moved = 0;
+  for (let n = 0; n < 3000; n++) {
+    const before = track.top;
+    track.scrolled(Math.max(0, track.real - 100));
+    assert.equal(before - track.top, 100, `step ${n}`);
+    moved += before - track.top;
+    if (track.stuck) track.real = track.settled;
+  }
+  assert.equal(track.top, 4400000 - 600 - moved);
+  track.scrolled(0);
+  track.go(50);
+  track.real = track.settled;
+  track.scrolled(track.real);
+  assert.equal(track.top, 50);
+  // A list that fits has no second scale.
+  track.resize(5000, 600);
+  track.scrolled(4400);
+  assert.deepEqual([track.top, track.offset, track.stuck], [4400, 0, false]);
+});
+
+/** A list as the API answers it: by number down to a depth, by what it follows, and between times. */
+function listOf(times, deepest = 50000) {
+  const asked = [];
+  const oldest = times.map((at, n) => ({ id: n, at })).sort((a, b) => a.at - b.at || a.id - b.id);
+  const newest = oldest.toReversed();
+  const ask = async (params) => {
+    asked.push(params);
+    const { page, "page-size": size, after, since = -Infinity, until = Infinity, "sort-order": order = "desc" } = params;
+    const [time, id] = (after ?? "").split(",").map(Number);
+    const records = (order === "desc" ? newest : oldest).filter((one) => one.at >= since && one.at <= until);
+    if (after) return { records: records.filter((one) => one.at < time || (one.at === time && one.id < id)).slice(0, size) };
+    assert.ok(page * size <= deepest, "page_too_deep");
+    return { records: records.slice((page - 1) * size, page * size), "total-hits": records.length };
+  };
+  return { ask, asked };
+}
+
+test("records are found at any place of a list, by few requests", async () => {
+  const count = 130000;
+  for (const at of [(n) => n * 1000, (n) => (n < 100000 ? 5000 + Math.floor(n / 7) : n * 100000), () => 7]) {
+    const { ask, asked } = listOf(Array.from({ length: count }, (_, n) => at(n)));
+    const pages = new Pages({ ask, key: "records", order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] } });
+    await pages.begin();
+    for (const place of [0, 49990, 65000, 64800, 129990, 65190, 129700]) {
+      await pages.load(() => [place, place + 10], () => {});
+      for (let n = place; n < place + 10; n++) assert.equal(pages.at(n).id, count - 1 - n, `place ${n}`);
+    }
+    assert.ok(asked.length < 230, `${asked.length} requests`);
+    assert.ok(pages.records.size <= 21000);
+  }
+});
+
+test("a record that is not in the list any more leaves a gap", async () => {
+  const { ask } = listOf(Array.from({ length: 300 }, (_, n) => n));
+  const pages = new Pages({ ask, key: "records", order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] } });
+  await pages.begin();
+  pages.length = 310;
+  await pages.load(() => [290, 310], () => {});
+  assert.deepEqual([pages.at(299).id, pages.at(300), pages.at(309)], [0, null, null]);
 });

@@ -1,16 +1,18 @@
 // Faults of a task: groups by code and field, then the entries with the faulty value marked. An
-// entry is mended in place or with its whole group, tried by a dry run, and sent again.
-import { base, call, can, eachLine, tasks } from "./api.js";
+// entry is mended in place or with its whole group, tried by a dry run, and sent again. The server
+// counts the groups; entries are read when they come into view, and those of a group when it is mended.
+import { base, call, can, eachLine, query, tasks } from "./api.js";
 import { submit } from "./new_import.js";
 import { parse, write } from "./json.js";
+import { Pages } from "./pages.js";
 import { groupOf, valueAt, withValue } from "./pointer.js";
 import { count, short, things } from "./format.js";
 import { button, dialog, empty, field, input, notice, refused, select } from "./ui.js";
-import { fill, h, longList } from "./view.js";
+import { longList } from "./list.js";
+import { fill, h } from "./view.js";
 
-/** Entries that are read before the screen is shown, and between two drawings of it. */
-const FIRST = 50;
-const DRAW_EVERY = 1000;
+/** Entries of a page. One may have megabytes. */
+const PAGE = 100;
 /** How the values of a group are mended: a label, and the new value. */
 const HOW = /** @type {Record<string, [string, (now:any, text:string)=>any]>} */ ({
   text: ["set to the text", (_, text) => text],
@@ -24,62 +26,81 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   const [family, id] = args;
   const path = tasks(family, encodeURIComponent(id));
   const task = await call("GET", path, { signal });
-  const records = /** @type {any[]} */ ([]);
-  const mended = new Map();
-  let wanted = params.get("group") ?? "";
-  const groups = h("div", { class: "groups" });
+  if (task.status !== "completed") return empty("The task is still at work", h("a", { href: `#/task/${family}/${id}` }, "Follow it"), "; its faults can be mended once it has ended.");
+  if (task.counts.failed === 0) return empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.");
+  const summary = await call("GET", `${path}/errors/summary`, { signal });
+  const groups = groupsOf(summary.groups.map((/** @type {any} */ one) => ({ fault: { ...one.example, code: one.code, pointer: one.pointer }, count: one.count })));
+  /** By its index: an entry as it was mended, and one that failed again with its new faults. */
+  const mended = /** @type {Map<number, {record:any, entry:any}>} */ (new Map());
+  const again = /** @type {Map<number, any>} */ (new Map());
+  let wanted = groups.find((group) => group.name === params.get("group"));
+  let pages = /** @type {Pages} */ (pagesOf(wanted));
+  const side = h("div", { class: "groups" });
   const head = h("div");
   const actions = h("div", { class: "row" });
-  const matches = (/** @type {any} */ record) => !wanted || record.errors.some((/** @type {any} */ fault) => nameOf(fault) === wanted);
-  const list = longList({ height: 64, label: "Entries with faults", row, open: edit });
-  const shown = () => records.filter(matches);
+  const list = longList({ height: 64, label: "Entries with faults", row, missing, open: edit });
 
-  function row(/** @type {any} */ record) {
-    const fault = record.errors.find((/** @type {any} */ one) => !wanted || nameOf(one) === wanted) ?? record.errors[0];
+  function missing() {
+    pages.load(list.seen, () => list.redraw()).catch(refused);
+  }
+
+  /** The entries of a group, or of all. */
+  function pagesOf(/** @type {any} */ group) {
+    return new Pages({ key: "errors", size: PAGE, ask: (page) => call("GET", `${path}/errors${query({ ...filterOf(group), ...page })}`, { signal, quiet: true }) });
+  }
+  function row(/** @type {any} */ found) {
+    const record = again.get(found.index) ?? found;
+    const fault = record.errors.find((/** @type {any} */ one) => !wanted || nameOf(one) === wanted.name) ?? record.errors[0];
     const fixed = mended.get(record.index);
     return h("div", { class: `fault-row ${fixed ? "mended" : ""}`, onclick: () => edit(record) },
       h("span", { class: "faint mono id" }, `line ${record.line}`),
       h("span", { class: "grow clip" },
         h("span", { class: "mono" }, fault.pointer ?? "", " "),
         h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, record), 60)),
-        fixed && record.entry && [" → ", h("mark", { class: "good", dir: "auto" }, short(write(valueAt(fixed, fault.pointer ?? "") ?? null), 60))],
+        fixed && record.entry && [" → ", h("mark", { class: "good", dir: "auto" }, short(write(valueAt(fixed.entry, fault.pointer ?? "") ?? null), 60))],
         h("br"), h("span", { class: "faint", dir: "auto" }, short(fault.detail, 160))),
       record.errors.length > 1 && h("span", { class: "tag" }, `${record.errors.length} faults`));
   }
+  /** Shows a group: one of the server, one of the last dry run, or all. */
+  async function choose(/** @type {any} */ group) {
+    wanted = group;
+    draw();
+    const next = group?.records ?? pagesOf(group);
+    if (!group?.records) await next.begin();
+    if (wanted !== group) return;
+    pages = group?.records ? pages : next;
+    list.set(next);
+    list.begin();
+  }
   function draw() {
-    const found = new Map();
-    for (const record of records) {
-      for (const fault of record.errors) {
-        const name = nameOf(fault);
-        const group = found.get(name) ?? { name, fault, count: 0, mended: 0 };
-        group.count += 1;
-        if (mended.has(record.index)) group.mended += 1;
-        found.set(name, group);
-      }
-    }
-    const sorted = [...found.values()].sort((a, b) => b.count - a.count);
-    fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(sorted.length, "group")}. `, mended.size > 0 && h("b", { class: "good" }, `${count(mended.size)} mended`)));
-    const choose = (/** @type {string} */ name) => { wanted = name; draw(); list.set(shown()); list.element.scrollTop = 0; };
-    fill(groups,
-      h("button", { type: "button", "aria-pressed": String(!wanted), onclick: () => choose("") }, h("span", null, "All"), h("span", null, count(records.length))),
-      sorted.map((group) => h("button", { type: "button", "aria-pressed": String(wanted === group.name), onclick: () => choose(group.name) },
-        h("span", null, h("b", null, group.fault.code.replaceAll("_", " ")), h("br"), h("span", { class: "mono faint" }, groupOf(group.fault.pointer ?? "") || "the entry")),
-        h("span", { class: group.mended === group.count ? "good" : "" }, count(group.count)))));
-    const group = found.get(wanted);
+    const failing = groupsOf([...again.values()].filter((record) => !mended.has(record.index)).flatMap((record) => record.errors.map((/** @type {any} */ fault) => ({ fault, count: 1, record }))));
+    const done = new Map();
+    for (const { record } of mended.values()) for (const fault of record.errors) done.set(nameOf(fault), (done.get(nameOf(fault)) ?? 0) + 1);
+    fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(groups.length, "group")}. `, mended.size > 0 && h("b", { class: "good" }, `${count(mended.size)} mended`)));
+    const item = (/** @type {any} */ group) => h("button", { type: "button", "aria-pressed": String(wanted?.name === group.name && !wanted?.records === !group.records), onclick: () => choose(group).catch(refused) },
+      h("span", null, h("b", null, group.fault.code.replaceAll("_", " ")), h("br"), h("span", { class: "mono faint" }, groupOf(group.fault.pointer ?? "") || "the entry")),
+      h("span", { class: done.get(group.name) === group.count ? "good" : "" }, count(group.count)));
+    const others = summary.faults - groups.reduce((sum, group) => sum + group.count, 0);
+    fill(side,
+      failing.length > 0 && [h("h2", null, "Failed in the dry run"), failing.map(item), h("h2", null, "As sent")],
+      h("button", { type: "button", "aria-pressed": String(!wanted), onclick: () => choose(undefined).catch(refused) }, h("span", null, "All"), h("span", null, count(summary.entries))),
+      groups.map(item),
+      others > 0 && h("p", { class: "faint" }, `${things(others, "more fault")} in smaller groups, under All`));
     fill(actions,
-      can("write") && group && group.fault.pointer && button(`Mend all ${count(group.count)}`, () => mendGroup(group)),
+      can("write") && wanted?.fault.pointer && button(`Mend all ${count(wanted.count)}`, () => mendGroup(wanted)),
       mended.size > 0 && button(`Dry run of ${count(mended.size)}`, () => sendAgain(true)),
       mended.size > 0 && can("write") && button(`Send ${count(mended.size)} again`, () => sendAgain(false), { class: "primary" }),
       mended.size > 0 && button("Undo all", () => { mended.clear(); draw(); list.redraw(); }),
       h("a", { href: `${base}${path}/errors?download=true&format=csv`, download: `errors-${id}.csv.gz` }, "Download as CSV"));
   }
 
-  async function edit(/** @type {any} */ record) {
+  async function edit(/** @type {any} */ found) {
+    const record = again.get(found.index) ?? found;
     if (!record.entry) {
       return dialog(`Line ${record.line}`, [h("ul", null, record.errors.map((/** @type {any} */ fault) => h("li", null, fault.detail))), h("pre", { tabindex: 0 }, short(record.raw ?? "", 20000)), h("p", { class: "faint" }, "This is not a JSON map, so it can only be mended in the file.")], { label: "Close" });
     }
     const before = write(record.entry, 2);
-    const text = h("textarea", { rows: 16, class: "mono", value: write(mended.get(record.index) ?? record.entry, 2), "aria-label": "Entry as JSON" });
+    const text = h("textarea", { rows: 16, class: "mono", value: write(mended.get(record.index)?.entry ?? record.entry, 2), "aria-label": "Entry as JSON" });
     const changes = h("div", { role: "status" });
     const differ = () => {
       const [old, now] = [before.split("\n"), text.value.split("\n")];
@@ -99,7 +120,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
           throw new Error(`this is not JSON: ${/** @type {any} */ (error).message}`);
         }
         if (write(next) === write(record.entry)) mended.delete(record.index);
-        else mended.set(record.index, next);
+        else mended.set(record.index, { record, entry: next });
         draw();
         list.redraw();
       },
@@ -107,15 +128,16 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   }
 
   async function mendGroup(/** @type {any} */ group) {
+    const all = group.records ?? (await recordsOf(path, signal, filterOf(group))).map((record) => again.get(record.index) ?? record);
     const how = select(Object.fromEntries(Object.entries(HOW).map(([name, [label]]) => [name, label])));
     const value = input();
     const only = input({ placeholder: "any value" });
     const preview = h("div", { role: "status" });
     const plan = () => {
       const found = [];
-      for (const record of records) {
+      for (const record of all) {
         if (!record.entry) continue;
-        let entry = mended.get(record.index) ?? record.entry;
+        let entry = mended.get(record.index)?.entry ?? record.entry;
         const hits = record.errors.filter((/** @type {any} */ fault) => nameOf(fault) === group.name);
         for (const fault of hits.reverse()) {
           const now = valueAt(entry, fault.pointer);
@@ -130,7 +152,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     const draft = () => {
       try {
         const found = plan();
-        fill(preview, h("p", null, h("b", null, `${count(found.length)} values change`)), found.slice(0, 6).map((one) => h("div", { class: "mono" }, `line ${one.record.line}: `, h("mark", { class: "bad" }, short(write(one.now ?? null), 40)), " → ", h("mark", { class: "good" }, one.next === undefined ? "left out" : short(write(one.next), 40)))));
+        fill(preview, h("p", null, h("b", null, found.length === 1 ? "1 value changes" : `${count(found.length)} values change`)), found.slice(0, 6).map((one) => h("div", { class: "mono" }, `line ${one.record.line}: `, h("mark", { class: "bad" }, short(write(one.now ?? null), 40)), " → ", h("mark", { class: "good" }, one.next === undefined ? "left out" : short(write(one.next), 40)))));
       } catch (error) {
         fill(preview, h("p", { class: "bad" }, `this is not JSON: ${/** @type {any} */ (error).message}`));
       }
@@ -140,7 +162,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     await dialog(`Mend ${group.fault.code.replaceAll("_", " ")} at ${groupOf(group.fault.pointer)}`, [h("p", { class: "faint" }, group.fault.detail), field("How", how), field("Value", value), field("Only where the value is", only), preview], {
       label: "Mend them", kind: "primary",
       work: () => {
-        for (const one of plan()) mended.set(one.record.index, one.entry);
+        for (const { record, entry } of plan()) mended.set(record.index, { record, entry });
         draw();
         list.redraw();
       },
@@ -148,25 +170,21 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   }
 
   async function sendAgain(/** @type {boolean} */ dry) {
-    const chosen = records.filter((record) => mended.has(record.index));
-    const lines = chosen.map((record) => write(mended.get(record.index))).join("\n");
+    const chosen = [...mended.values()].sort((a, b) => a.record.index - b.record.index);
+    const lines = chosen.map(({ entry }) => write(entry)).join("\n");
     let made = await submit(family, task.action, dry, lines, `mended-${id}`);
     if (!dry) {
       notice(`${count(chosen.length)} entries are sent again`);
       return go(`task/${family}/${made.task_id}`);
     }
     while (made.status !== "completed") made = await call("GET", `${tasks(family, made.task_id)}?wait=30`, { signal, quiet: true });
-    const left = new Map();
-    await errorsOf(tasks(family, made.task_id), signal, (record) => left.set(chosen[record.index].index, record.errors));
-    for (const record of chosen) {
-      if (left.has(record.index)) {
-        record.errors = left.get(record.index);
-        record.entry = mended.get(record.index);
-        mended.delete(record.index);
-      }
+    for (const { index, errors } of await recordsOf(tasks(family, made.task_id), signal, {})) {
+      const { record, entry } = chosen[index];
+      again.set(record.index, { ...record, errors, entry });
+      mended.delete(record.index);
     }
     draw();
-    list.set(shown());
+    list.redraw();
     notice(made.counts.failed ? `${count(made.counts.failed)} of ${count(chosen.length)} would still fail; they are marked again` : `all ${count(chosen.length)} would succeed`, made.counts.failed ? "bad" : "good");
   }
 
@@ -174,24 +192,35 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   addEventListener("beforeunload", warn);
   leaving(() => removeEventListener("beforeunload", warn));
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), Escape: () => go(`task/${family}/${id}`) });
-  await new Promise((resolve, reject) => {
-    const show = () => {
-      draw();
-      list.set(shown());
-      resolve(null);
-    };
-    const reading = errorsOf(path, signal, (record) => {
-      records.push(record);
-      if (records.length % DRAW_EVERY === FIRST) show();
-    });
-    reading.then(show, (error) => (records.length < FIRST ? reject(error) : refused(error)));
-  });
-  if (task.counts.failed === 0) return empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.");
-  return h("div", { class: "fill" }, h("p", null, h("a", { href: "#/imports" }, "Imports"), " / ", h("a", { href: `#/task/${family}/${id}` }, h("span", { class: "mono" }, id))), h("div", { class: "row spread" }, h("h1", null, "Faults"), actions), head, h("div", { class: "fault-columns grow" }, groups, list.element));
+  await pages.begin();
+  draw();
+  list.set(pages);
+  return h("div", { class: "fill" }, h("p", null, h("a", { href: "#/imports" }, "Imports"), " / ", h("a", { href: `#/task/${family}/${id}` }, h("span", { class: "mono" }, id))), h("div", { class: "row spread" }, h("h1", null, "Faults"), actions), head, h("div", { class: "fault-columns grow" }, side, list.element));
 }
 
 const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.pointer ?? "")}`;
 const shownValue = (/** @type {any} */ fault, /** @type {any} */ record) => (fault.value !== undefined ? write(fault.value) : record.raw !== undefined ? record.raw : fault.code === "required" ? "missing" : "");
 
-/** Reads the error records of a task as they arrive. */
-const errorsOf = (/** @type {string} */ path, /** @type {any} */ signal, /** @type {(record:any)=>void} */ each) => eachLine(`${path}/errors?format=jsonl`, signal, (_, record) => each(record()));
+/** Faults in groups, the largest first. @param {{fault:any, count:number, record?:any}[]} faults */
+function groupsOf(faults) {
+  const found = /** @type {Map<string, {name:string, fault:any, count:number, pointers:Set<string>, records?:any[]}>} */ (new Map());
+  for (const { fault, count: more, record } of faults) {
+    const name = nameOf(fault);
+    const group = found.get(name) ?? { name, fault, count: 0, pointers: new Set(), ...(record && { records: [] }) };
+    group.count += more;
+    group.pointers.add(fault.pointer ?? "");
+    if (record && group.records?.at(-1) !== record) group.records?.push(record);
+    found.set(name, group);
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count);
+}
+
+/** The parameters that select the entries of a group. */
+const filterOf = (/** @type {any} */ group) => (group ? { code: group.fault.code, pointer: [...group.pointers] } : {});
+
+/** Reads all error records of a task, or those that the parameters select. */
+async function recordsOf(/** @type {string} */ path, /** @type {any} */ signal, /** @type {any} */ params) {
+  const found = /** @type {any[]} */ ([]);
+  await eachLine(`${path}/errors${query({ ...params, format: "jsonl" })}`, signal, (_, record) => found.push(record()));
+  return found;
+}

@@ -81,6 +81,8 @@ function drawNav(/** @type {string} */ current) {
         h("a", { href: `#/${name}`, "aria-current": name === current && "page" }, title, h("kbd", { "aria-hidden": "true" }, `g ${key}`)),
       ),
   );
+  // In a narrow window they are one line that scrolls.
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function shell() {

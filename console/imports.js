@@ -32,7 +32,7 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
       count(task.counts.total), count(task.counts.succeeded), count(task.counts.failed),
       short(task.file_name ?? task.submitted_by?.key_name ?? "", 40), time(task.created_at),
       task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : ""]);
-    fill(body, rows.length ? table("Tasks", ["action", "state", "entries", "succeeded", "failed", "from", "sent", "took"], rows, [2, 3, 4])
+    fill(body, rows.length ? h("div", { class: "cards" }, table("Tasks", ["action", "state", "entries", "succeeded", "failed", "from", "sent", "took"], rows, [2, 3, 4]))
       : [...params.keys()].length ? empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters")) : empty("No tasks yet", h("a", { href: "#/new-import" }, "Import a file"), ", and follow it here."),
     h("div", { class: "row spread faint" }, h("span", null, things(total, "task")), pages > 1 && h("span", { class: "row" }, page > 1 && h("a", { href: "", onclick: step(-1) }, "newer"), `page ${page} of ${pages}`, page < pages && h("a", { href: "", onclick: step(1) }, "older"))));
     for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries()) row.classList.toggle("selected", at === selected);

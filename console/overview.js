@@ -48,7 +48,7 @@ export default async function overview(/** @type {any} */ { signal, leaving, go 
       taskLink(task), taskState(task),
       count(task.counts.total), count(task.counts.failed),
       time(task.created_at), task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "running"]);
-    fill(running, h("h2", null, "Latest tasks"), rows.length ? table("Latest tasks", ["action", "state", "entries", "failed", "sent", "took"], rows, [2, 3]) : empty("No tasks yet", "Imports and exports appear here while they run."));
+    fill(running, h("h2", null, "Latest tasks"), rows.length ? h("div", { class: "cards" }, table("Latest tasks", ["action", "state", "entries", "failed", "sent", "took"], rows, [2, 3])) : empty("No tasks yet", "Imports and exports appear here while they run."));
   };
   const ready = async () => {
     const answer = await send("GET", "readyz", { quiet: true, signal }).catch((error) => error);

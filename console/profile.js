@@ -12,7 +12,7 @@ export function nameOf(/** @type {any} */ profile) {
 
 const TYPES = ["email", "uid", "phone_number", "facebook_id", "discord_id", "whatsapp_id", "google_playstore_id", "apple_gamecenter_id", "nintendo_id", "psn_id", "xbox_live_id", "steam_id"];
 /** The identities of a profile as type and value. @returns {[string, any][]} */
-export const identitiesOf = (/** @type {any} */ profile) => (profile.identities ?? []).flatMap((/** @type {any} */ one) => TYPES.filter((type) => type in one).map((type) => [type, one[type]]));
+export const identitiesOf = (/** @type {any} */ profile) => (profile.identities ?? []).flatMap((/** @type {any} */ one) => TYPES.filter((type) => type in one).map((type) => /** @type {[string, any]} */ ([type, one[type]]))).sort((/** @type {[string, any]} */ a, /** @type {[string, any]} */ b) => TYPES.indexOf(a[0]) - TYPES.indexOf(b[0]));
 
 /** The filter that a search means: an e-mail address, `type:value`, or a part of the name. */
 export function searchOf(/** @type {string} */ text) {

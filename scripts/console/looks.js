@@ -40,6 +40,9 @@ export const looks = [
   ...[360, 2560].map((width) => [`nothing is wider than ${width} px`, (world) => each(world, { width, height: 800 }, async (page, screen) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(over <= 0, `${screen} is ${over} px too wide`);
+    if (screen !== "overview" || width < 1000) return;
+    const [rows, bars] = await page.evaluate(() => [".bars table", ".bars svg"].map((one) => document.querySelector(one).getBoundingClientRect().height));
+    assert.ok(Math.abs(rows - bars) < 3, `the bars are ${bars} px high beside ${rows} px of rows`);
   })]),
   ["the first load is small and quick", async ({ browser, server, open }) => {
     const page = await open({ key: null });

@@ -9,6 +9,7 @@ mod figures;
 mod import;
 mod issues;
 mod memory;
+mod people;
 mod postgres;
 mod profiles;
 mod raw;
@@ -26,6 +27,9 @@ usage:
   bench import [ROUNDS]        10,000 profile creations alone
   bench issues-store FOLDER N  makes a store of N generated issues in FOLDER
   bench issues FOLDER [PART]   lists and reads of that store; PART selects cases by name
+  bench profiles-store FOLDER N
+                               makes a store of N core profiles in FOLDER; its size
+  bench profiles FOLDER [PART] lists and lookups of profiles, and streams
   bench issues-import [ROUNDS] imports of 10,000 issues on SQLite
   bench memory                 the server's memory during ten uploads and ten downloads
   bench postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]
@@ -52,6 +56,14 @@ async fn main() -> Result<()> {
             let Some(folder) = args.get(1) else { bail!(USAGE) };
             let only = args.get(2).map_or("", String::as_str);
             issues::measure(folder.as_ref(), only).await
+        }
+        Some("profiles-store") => {
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };
+            people::make(folder.as_ref(), count.parse()?).await
+        }
+        Some("profiles") => {
+            let Some(folder) = args.get(1) else { bail!(USAGE) };
+            people::measure(folder.as_ref(), args.get(2).map_or("", String::as_str)).await
         }
         Some("issues-import") => issues::import(rounds(10)?).await,
         _ => bail!(USAGE),

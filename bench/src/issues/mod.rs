@@ -7,9 +7,9 @@ pub(crate) mod cases;
 pub(crate) mod data;
 pub(crate) mod fill;
 mod index;
-mod memory;
+pub(crate) mod memory;
 mod raw;
-mod scan;
+pub(crate) mod scan;
 pub(crate) mod wire;
 
 use std::path::Path;
@@ -82,13 +82,18 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
         scan::texts(&target).await?;
     }
     if "stream".contains(only) {
-        scan::stream(&target, server.pid()).await?;
+        scan::stream(&target, server.pid(), "/v1/bench/issues").await?;
     }
     server.kill()
 }
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
-async fn line(case: &Case, target: &Target, limit: &Target, memory: &MemoryServer) -> Result<()> {
+pub(crate) async fn line(
+    case: &Case,
+    target: &Target,
+    limit: &Target,
+    memory: &MemoryServer,
+) -> Result<()> {
     let mut connection = Connection::open(target).await?;
     let mut bytes = 0;
     for n in 0..VARIETY {
@@ -121,7 +126,8 @@ async fn line(case: &Case, target: &Target, limit: &Target, memory: &MemoryServe
     Ok(())
 }
 
-fn total_hits(body: &[u8]) -> Result<usize> {
+/// The total of an answer.
+pub(crate) fn total_hits(body: &[u8]) -> Result<usize> {
     let envelope: serde_json::Value = serde_json::from_slice(body)?;
     Ok(envelope["total-hits"].as_u64().context("no total")? as usize)
 }

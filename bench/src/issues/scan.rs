@@ -76,16 +76,16 @@ pub(crate) async fn texts(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Reads the stream of all issues, and the server's anonymous memory during it. Pages of the mapped
-/// store belong to the system's cache and are not counted.
+/// Reads the stream of a whole list, and the server's anonymous memory during it. Pages of the
+/// mapped store belong to the system's cache and are not counted. The rate in MB a second.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
-pub(crate) async fn stream(target: &Target, server: u32) -> Result<()> {
+pub(crate) async fn stream(target: &Target, server: u32, path: &str) -> Result<f64> {
     let own = || resident(server, "RssAnon");
     let before = own()?;
     let (mut most, mut looked) = (before, 0);
     let mut stream = TcpStream::connect(&target.address).await?;
     let request = format!(
-        "GET /v1/bench/issues HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\
+        "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\
          accept: application/x-ndjson\r\nauthorization: Bearer {}\r\n\r\n",
         target.key
     );
@@ -111,5 +111,5 @@ pub(crate) async fn stream(target: &Target, server: u32) -> Result<()> {
     let end = end.rfind("{\"end\"").map_or("cut", |at| &end[at..]);
     println!("stream: {megabytes:.0} MB in {seconds:.1} s, {:.0} MB/s; {end}", megabytes / seconds);
     println!("the server's anonymous memory: {before:.0} MiB before, {most:.0} MiB at most");
-    Ok(())
+    Ok(megabytes / seconds)
 }

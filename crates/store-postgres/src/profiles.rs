@@ -10,7 +10,8 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, CORE_PROFILES};
-use caseload_store::profiles::{ChangeTimes, ProfileStore};
+use caseload_store::profile_sets::ProfileTimes;
+use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileStore};
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
 use tokio_postgres::Row;
@@ -54,17 +55,19 @@ impl ProfileStore for DomainTx<'_> {
         )
     }
 
-    fn core_fields(
-        &self,
-        ids: &[CoreProfileId],
-    ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
+    fn core_profiles(&self, ids: &[CoreProfileId]) -> Result<CoreProfiles, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
         let select = select_profiles();
-        let found = self.list(&select, values![self.domain, ids], |row| {
+        let mut stored = CoreProfiles::default();
+        self.each(&select, values![self.domain, ids], &mut |row| {
             CORE_PROFILES.require(row)?;
-            Ok((CoreProfileId(row.get(1)?), row.get(3)?))
+            let id = CoreProfileId(row.get(1)?);
+            stored.fields.insert(id, row.get(3)?);
+            let times = ProfileTimes { created_at: row.get(4)?, updated_at: row.get(2)? };
+            stored.times.insert(id, times);
+            Ok(())
         })?;
-        Ok(found.into_iter().collect())
+        Ok(stored)
     }
 
     fn insert_core_profiles(

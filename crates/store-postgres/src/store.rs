@@ -6,7 +6,6 @@ use std::sync::Arc;
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
 use caseload_store::fair_slots::NO_DOMAIN;
-use caseload_store::profiles::{complete_index, index_is_incomplete};
 use caseload_store::sql::Query;
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use futures_util::future::BoxFuture;
@@ -15,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::address::PostgresAddress;
 use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
+use crate::indexes::complete_indexes;
 use crate::probe::Probe;
 use crate::tasks::{Avoided, Leases};
 use crate::tx::DomainTx;
@@ -34,16 +34,6 @@ pub struct PostgresStore {
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Receives notifications of other servers; admin commands have none.
     pub(crate) listener: Mutex<Option<Listener>>,
-}
-
-/// Adds the stored rows to new indexes.
-async fn complete_indexes(engine: &Engine) -> Result<(), StoreError> {
-    let incomplete =
-        engine.read_blocking(NO_DOMAIN, READ_BUDGET, true, |db, _| index_is_incomplete(db));
-    if incomplete.await? {
-        engine.write_blocking(|db| complete_index(db)).await?;
-    }
-    Ok(())
 }
 
 impl PostgresStore {

@@ -10,6 +10,7 @@ mod copy;
 mod domains;
 mod engine;
 mod in_memory;
+mod indexes;
 mod issues;
 mod leftovers;
 mod probe;

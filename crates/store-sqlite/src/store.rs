@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
-use caseload_store::profiles::{complete_index, index_is_incomplete};
 use caseload_store::sql::{Query, Sql};
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use parking_lot::Mutex;
@@ -14,6 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Engine, LastMember, READ_BUDGET, Weight, WriteContext};
+use crate::indexes::complete_indexes;
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
 use crate::tx::{DomainTx, Tx};
@@ -29,16 +29,6 @@ pub struct SqliteStore {
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Counts the ends of tasks.
     pub(crate) ends: watch::Sender<u64>,
-}
-
-/// Adds the stored rows to new indexes.
-fn complete_indexes(conn: &Connection) -> Result<(), Fault> {
-    if index_is_incomplete(&Tx(conn))? {
-        let tx = conn.unchecked_transaction()?;
-        complete_index(&Tx(conn))?;
-        tx.commit()?;
-    }
-    Ok(())
 }
 
 impl SqliteStore {

@@ -20,6 +20,7 @@ pub mod issues;
 mod opening;
 mod pack;
 pub mod profile_lists;
+pub mod profile_sets;
 pub mod profiles;
 pub mod query;
 pub mod rowset;

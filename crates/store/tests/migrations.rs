@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 26] = [
+const MIGRATIONS: [(&str, &str); 28] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -112,6 +112,14 @@ const MIGRATIONS: [(&str, &str); 26] = [
     (
         "store-postgres/migrations/V14__queue_order.sql",
         "582ed0bd2bc0f4e4d67fbb536631be315fb63bac2a3fc474c23ba6a8ce070805",
+    ),
+    (
+        "store-sqlite/migrations/V15__profile_sets.sql",
+        "daac0ada1b1f8af37334547f5db9c31a45ccad30acd37db7b8f7d34d505230cc",
+    ),
+    (
+        "store-postgres/migrations/V15__profile_sets.sql",
+        "83f1b4d25f2adbbc5aa4bcd90593ccc8e631338a377402247d3235adb62c928e",
     ),
 ];
 

@@ -51,6 +51,7 @@ pub use plan::{
     App, AppProfileRow, ImportContext, ImportMode, ImportPlan, IssueRow, MissingWindows,
     OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
+pub(crate) use terms::with_text_term;
 pub use terms::{
     OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
     visit_terms,

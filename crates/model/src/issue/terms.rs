@@ -170,10 +170,15 @@ pub fn visit_terms(
 }
 
 fn visit_text(kind: TermKind, text: &str, visit: &mut impl FnMut(TermKind, &[u8])) {
+    with_text_term(text, |term| visit(kind, term));
+}
+
+/// Passes the term value of a text to `each`.
+pub(crate) fn with_text_term(text: &str, each: impl FnOnce(&[u8])) {
     if text.len() <= VALUE_BYTES_MAX {
-        visit(kind, text.as_bytes());
+        each(text.as_bytes());
     } else {
-        visit(kind, &text_term(text));
+        each(&text_term(text));
     }
 }
 

@@ -29,6 +29,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("records of tasks", |client, findings| Box::pin(tasks::records(client, findings))),
     ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
     ("identities", |client, findings| Box::pin(profiles::identities(client, findings))),
+    ("sets of profiles", |client, findings| Box::pin(profiles::sets(client, findings))),
     ("app profiles", |client, findings| Box::pin(profiles::app(client, findings))),
     ("issues", |client, findings| Box::pin(issues::rows(client, findings))),
     ("counts of issues", |client, findings| Box::pin(issues::counts(client, findings))),

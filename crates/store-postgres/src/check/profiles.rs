@@ -14,9 +14,11 @@ use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::rows::text;
+use crate::tx::ReadRow;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
 use caseload_store::check::profiles as rules;
+use caseload_store::profile_sets::{SetRow, SetSums, StoredProfile};
 
 /// Profiles whose identities are looked up in one query.
 const PROFILES_MAX: i64 = 1000;
@@ -85,6 +87,29 @@ pub(super) async fn identities(client: &Client, findings: &mut Findings) -> Resu
         }
     }
     findings.verified("identities", count);
+    Ok(())
+}
+
+/// The sets of core profiles.
+pub(super) async fn sets(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
+    let profiles = "SELECT id, created_at, updated_at, fields FROM core_profiles
+                    WHERE domain_id = $1";
+    let rows = "SELECT kind, value, first_id, n, ids FROM profile_sets WHERE domain_id = $1
+                ORDER BY kind, value, first_id";
+    let mut count = 0;
+    for (domain, name) in ids_and_names(client).await? {
+        let mut sums = SetSums::default();
+        let mut stored = pin!(client.stream(profiles, [domain]).await?);
+        while let Some(row) = stored.try_next().await.map_err(store_error)? {
+            sums.add_profile(&StoredProfile::read_at(&ReadRow(&row), 0)?);
+        }
+        let mut stored = pin!(client.stream(rows, [domain]).await?);
+        while let Some(row) = stored.try_next().await.map_err(store_error)? {
+            sums.add_row(findings, &name, &SetRow::read_at(&ReadRow(&row), 0)?);
+        }
+        count += sums.compare(findings, &name);
+    }
+    findings.verified("sets of profiles", count);
     Ok(())
 }
 

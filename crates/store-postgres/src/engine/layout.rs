@@ -53,6 +53,7 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("idempotency_keys", Placement::ByDomain),
     ("core_profiles", Placement::ByDomain),
     ("identities", Placement::ByDomain),
+    ("profile_sets", Placement::ByDomain),
     ("app_profiles", Placement::ByDomain),
     ("app_profile_identities", Placement::ByDomain),
     ("tasks", Placement::ByDomain),

@@ -34,6 +34,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("records of tasks", tasks::records),
     ("core profiles", profiles::core),
     ("identities", profiles::identities),
+    ("sets of profiles", profiles::sets),
     ("app profiles", profiles::app),
     ("issues", issues::rows),
     ("counts of issues", issues::counts),

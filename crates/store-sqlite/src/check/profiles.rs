@@ -8,7 +8,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Findings;
 use crate::Fault;
+use crate::tx::Tx;
 use caseload_store::check::profiles as rules;
+use caseload_store::profile_sets::{SetRow, SetSums, StoredProfile};
+use caseload_store::sql::Sql as _;
 
 fn profile_id(id: i64) -> CoreProfileId {
     CoreProfileId(id.unsigned_abs())
@@ -61,6 +64,41 @@ pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(
         rules::identity(findings, &name, profile_id(id), &key, fields.as_deref());
     }
     findings.verified("identities", count);
+    Ok(())
+}
+
+/// The sets of core profiles.
+pub(super) fn sets(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let tx = Tx(conn);
+    let names = tx.list("SELECT id, name FROM domains", &[], |row| {
+        Ok((row.get::<i64>(0)?, row.get::<String>(1)?))
+    })?;
+    let mut sums: BTreeMap<i64, (String, SetSums)> =
+        names.into_iter().map(|(id, name)| (id, (name, SetSums::default()))).collect();
+    tx.each(
+        "SELECT domain_id, coalesce(moved_id, seq), created_at, updated_at, fields
+         FROM core_profiles",
+        &[],
+        &mut |row| {
+            if let Some((_, sums)) = sums.get_mut(&row.get(0)?) {
+                sums.add_profile(&StoredProfile::read_at(row, 1)?);
+            }
+            Ok(())
+        },
+    )?;
+    tx.each(
+        "SELECT domain_id, kind, value, first_id, n, ids FROM profile_sets
+         ORDER BY domain_id, kind, value, first_id",
+        &[],
+        &mut |row| {
+            if let Some((name, sums)) = sums.get_mut(&row.get(0)?) {
+                sums.add_row(findings, name, &SetRow::read_at(row, 1)?);
+            }
+            Ok(())
+        },
+    )?;
+    let count = sums.values().map(|(name, sums)| sums.compare(findings, name)).sum();
+    findings.verified("sets of profiles", count);
     Ok(())
 }
 

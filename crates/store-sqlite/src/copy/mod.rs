@@ -18,6 +18,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_ite
 
 use super::check;
 use super::engine::{Engine, ServerLock, on_blocking_thread};
+use crate::indexes::complete_indexes;
 use crate::{Fault, boxed, store_error};
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
@@ -67,14 +68,17 @@ impl SqliteEnd {
                 Fault(other) => other,
             })?;
         match side {
-            Side::Source => conn.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
-                match error.sqlite_error_code() {
-                    Some(ErrorCode::DatabaseBusy) => refused(format!(
-                        "another command writes to sqlite:{shown}; wait for its end"
-                    )),
-                    _ => store_error(error),
-                }
-            })?,
+            Side::Source => {
+                complete_indexes(&conn)?;
+                conn.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
+                    match error.sqlite_error_code() {
+                        Some(ErrorCode::DatabaseBusy) => refused(format!(
+                            "another command writes to sqlite:{shown}; wait for its end"
+                        )),
+                        _ => store_error(error),
+                    }
+                })?;
+            }
             // The check at the end verifies all references.
             Side::Target => conn.execute_batch(&format!(
                 "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {LOG_PAGES};

@@ -1,14 +1,14 @@
 //! Reading core profiles for the get actions and for updates. How a profile is shown is the model's
 //! business.
 
-use std::collections::HashMap;
-
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{named_core_profiles, render_core, show_core_gets};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
 use caseload_store::checksum::require_core_profile;
+use caseload_store::profile_sets::ProfileTimes;
+use caseload_store::profiles::CoreProfiles;
 use rusqlite::Row;
 
 use super::by_id::ById;
@@ -53,19 +53,22 @@ pub(super) fn core(
     })
 }
 
-/// The fields of those profiles that exist.
-pub(super) fn core_fields(
+/// Those profiles that exist.
+pub(super) fn core_profiles(
     tx: DomainTx<'_>,
     ids: &[CoreProfileId],
-) -> Result<HashMap<CoreProfileId, Vec<u8>>, Fault> {
+) -> Result<CoreProfiles, Fault> {
     let mut profiles = ById::of(tx.conn, tx.domain, COLUMNS)?;
     let mut found = profiles.in_order(ids.iter().copied())?;
-    let mut fields = HashMap::new();
+    let mut stored = CoreProfiles::default();
     for id in ids {
         found.next(*id, |row| {
-            fields.insert(*id, CoreRow::of(tx, *id, row)?.fields.to_vec());
+            let CoreRow { created_at, updated_at, fields } = CoreRow::of(tx, *id, row)?;
+            stored.fields.insert(*id, fields.to_vec());
+            let times = ProfileTimes { created_at: created_at.0, updated_at: updated_at.0 };
+            stored.times.insert(*id, times);
             Ok(())
         })?;
     }
-    Ok(fields)
+    Ok(stored)
 }

@@ -5,4 +5,5 @@ pub(crate) mod by_id;
 mod get;
 mod lists;
 mod rows;
+pub(crate) mod sets;
 mod statements;

@@ -1,15 +1,13 @@
 //! The statements of the profile rules ([`ProfileStore`]). Identities and new profiles are inserted
 //! many at a time; everything else is one statement for each row.
 
-use std::collections::HashMap;
-
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{IdentityRow, ProfileRow};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
 use caseload_store::checksum;
-use caseload_store::profiles::{ChangeTimes, ProfileStore};
+use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileStore};
 use rusqlite::ToSql;
 
 use super::by_id::{MOVED, PLACED};
@@ -36,11 +34,8 @@ impl ProfileStore for DomainTx<'_> {
         )
     }
 
-    fn core_fields(
-        &self,
-        ids: &[CoreProfileId],
-    ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
-        Ok(get::core_fields(*self, ids)?)
+    fn core_profiles(&self, ids: &[CoreProfileId]) -> Result<CoreProfiles, StoreError> {
+        Ok(get::core_profiles(*self, ids)?)
     }
 
     fn insert_core_profiles(

@@ -259,6 +259,17 @@ pub static TABLES: &[Table] = &[
             or_null(integer("checksum")),
         ],
     ),
+    large(
+        "profile_sets",
+        &[
+            integer("domain_id"),
+            integer("kind"),
+            bytes("value"),
+            integer("first_id"),
+            integer("n"),
+            bytes("ids"),
+        ],
+    ),
     large("identities", &[integer("domain_id"), bytes("key"), integer("core_profile_id")]),
     large(
         "app_profiles",

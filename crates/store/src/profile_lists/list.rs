@@ -1,6 +1,7 @@
 //! Answers requests for lists of profiles and for single ones. A list whose query names profiles,
-//! by ids or by identities of core profiles, reads these and sorts them; any other list walks along
-//! the index of its order. If the columns decide alone, the database counts the total.
+//! by ids or by identities of core profiles, reads these and sorts them. Any other list of core
+//! profiles is found through their sets; one of app profiles walks along the index of its order. If
+//! the columns decide alone, the database counts the total.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use caseload_model::profile_query::{
 use super::page::{Part, RenderedPart};
 use super::people::{added, app_profiles};
 use super::rows::{Found, ProfileSource, by_ids, by_pids};
+use super::set_list::SetList;
 use super::walk::Walk;
 use crate::profiles::owners;
 use crate::throttle::Throttle;
@@ -26,7 +28,11 @@ const NAMED_AT_ONCE: usize = 64;
 
 /// Whether a list may have to judge very many profiles one by one.
 pub fn is_expensive(query: &ProfileQuery) -> bool {
-    query.reads_fields() && !names_profiles(query)
+    let is_judged = match query.kind {
+        ProfileKind::Core => query.reads_beyond_sets(),
+        ProfileKind::App => query.reads_fields(),
+    };
+    is_judged && !names_profiles(query)
 }
 
 const fn names_profiles(query: &ProfileQuery) -> bool {
@@ -133,6 +139,12 @@ impl<S: ProfileSource> Run<'_, S> {
         if names_profiles(self.query) {
             let (total, part) = self.of_named(part, after.as_ref(), throttle)?;
             return Ok((count.then_some(total), part));
+        }
+        if self.query.kind == ProfileKind::Core {
+            let take = |rendered: &mut RenderedPart, found: &[&Found]| self.take(rendered, found);
+            let (source, query, matches) = (self.source, self.query, self.matches);
+            let list = SetList { source, query, matches, take: &take };
+            return list.part(part, after.as_ref(), count, throttle);
         }
         if !self.query.reads_fields() {
             return self.of_columns(part, after, count);

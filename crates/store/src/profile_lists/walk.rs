@@ -18,7 +18,28 @@ const BATCH_GROWTH: u64 = 4;
 /// A batch of more bytes is followed by a smaller one.
 const BATCH_BYTES_LONG: usize = 2 << 20;
 
-/// A walk along the profiles that the columns select.
+/// How many profiles are read at once.
+pub(super) struct BatchSize(u64);
+
+impl BatchSize {
+    pub(super) const FIRST: Self = Self(BATCH_FIRST);
+
+    pub(super) const fn get(&self) -> u64 {
+        self.0
+    }
+
+    /// After a batch of profiles.
+    pub(super) fn adapt(&mut self, found: &[Found]) {
+        let bytes: usize = found.iter().map(Found::bytes).sum();
+        self.0 = if bytes > BATCH_BYTES_LONG {
+            (self.0 / BATCH_GROWTH).max(1)
+        } else {
+            (self.0 * BATCH_GROWTH).min(BATCH_MAX)
+        };
+    }
+}
+
+/// A walk along the app profiles that the columns select.
 pub(super) struct Walk<'q, S> {
     source: &'q S,
     query: &'q ProfileQuery,
@@ -26,7 +47,7 @@ pub(super) struct Walk<'q, S> {
     after: Option<ProfilePosition>,
     /// Profiles to be passed over first.
     offset: u64,
-    batch: u64,
+    batch: BatchSize,
     ended: bool,
 }
 
@@ -38,7 +59,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         offset: u64,
     ) -> Self {
         let app_ids = query.app_ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
-        Self { source, query, app_ids, after, offset, batch: BATCH_FIRST, ended: false }
+        Self { source, query, app_ids, after, offset, batch: BatchSize::FIRST, ended: false }
     }
 
     /// How many profiles the columns select, at any position.
@@ -63,7 +84,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         if self.ended || wanted == 0 {
             return Ok(Vec::new());
         }
-        let limit = self.batch.min(wanted);
+        let limit = self.batch.get().min(wanted);
         let mut found = match &self.after {
             Some(after) => self.ties(after, limit)?,
             None => Vec::new(),
@@ -77,12 +98,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         if let Some(last) = found.last() {
             self.after = Some(last.position(self.query.sort.key));
         }
-        let bytes: usize = found.iter().map(Found::bytes).sum();
-        self.batch = if bytes > BATCH_BYTES_LONG {
-            (self.batch / BATCH_GROWTH).max(1)
-        } else {
-            (self.batch * BATCH_GROWTH).min(BATCH_MAX)
-        };
+        self.batch.adapt(&found);
         Ok(found)
     }
 

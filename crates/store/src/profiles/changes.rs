@@ -4,6 +4,8 @@
 use caseload_model::time::UnixMillis;
 
 use super::dry_run::DryRun;
+use crate::StoreError;
+use crate::profile_sets::{SetChanges, SetStore, apply};
 
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
@@ -41,6 +43,8 @@ pub struct ProfileChanges {
     now: UnixMillis,
     pub(super) changed_at: UnixMillis,
     pub(super) next_id: u64,
+    /// The changes of sets, which are written at the end of the chunk.
+    pub(super) sets: SetChanges,
     /// Whether the chunk wrote a profile.
     pub(super) written: bool,
     /// An identity of the chunk was taken: the owners of all further ones are read first.
@@ -56,6 +60,7 @@ impl ProfileChanges {
             now,
             changed_at: UnixMillis(ms.max(clock.last_change.0 + 1)),
             next_id: (ms * MICROS).max(clock.last_id + 1).unsigned_abs(),
+            sets: SetChanges::default(),
             written: false,
             reads_owners: false,
             dry_run: None,
@@ -75,6 +80,11 @@ impl ProfileChanges {
     /// The times of a profile that the chunk creates.
     pub(super) fn times(&self) -> ChangeTimes {
         ChangeTimes::of(self.now, self.changed_at)
+    }
+
+    /// Writes the changes of sets.
+    pub(crate) fn write_sets(&self, store: &impl SetStore) -> Result<(), StoreError> {
+        if self.written { apply(store, &self.sets) } else { Ok(()) }
     }
 
     /// The clock after the chunk; `None` if it wrote no profile.

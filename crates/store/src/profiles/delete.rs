@@ -24,9 +24,9 @@ pub fn delete_core(
     let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
     let ids = sound(entries).filter_map(|target| target.id);
     let ids = ids.chain(rejected_core_profiles(entries));
-    let (fields, owners) = read_core(store, changes, ids, &named, named.iter().copied())?;
-    let plan = plan_core_deletes(payload, entries, &fields, &owners);
-    end(store, changes, plan, &fields)
+    let (stored, owners) = read_core(store, changes, ids, &named, named.iter().copied())?;
+    let plan = plan_core_deletes(payload, entries, &stored.fields, &owners);
+    end(store, changes, plan, &stored)
 }
 
 /// Deletes the app profiles of some entries; their records.

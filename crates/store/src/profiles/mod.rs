@@ -21,6 +21,6 @@ pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock}
 pub use create::create;
 pub use delete::{delete_app, delete_core};
 pub(crate) use dry_run::DryRun;
-pub use statements::{ProfileStore, sound};
+pub use statements::{CoreProfiles, ProfileStore, sound};
 pub(crate) use statements::{app_profile_columns, get_app, owners, stored_app_profile};
 pub use update::{update_app, update_core, upsert_core};

@@ -14,11 +14,19 @@ use caseload_model::time::UnixMillis;
 use super::changes::ChangeTimes;
 use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES};
 use crate::idempotency::CommandStore;
+use crate::profile_sets::{ProfileTimes, SetStore};
 use crate::sql::Row;
 use crate::{StoreError, values};
 
+/// Core profiles as they are stored: their fields texts and their times.
+#[derive(Debug, Default)]
+pub struct CoreProfiles {
+    pub fields: HashMap<CoreProfileId, Vec<u8>>,
+    pub times: HashMap<CoreProfileId, ProfileTimes>,
+}
+
 /// Statements on the profiles of one domain, in one transaction.
-pub trait ProfileStore: CommandStore {
+pub trait ProfileStore: SetStore {
     /// The end of a statement that locks the app profiles that it reads. They are locked if they
     /// are about to change, because writes of issues change app profiles, too.
     const LOCK_PIDS: &'static str;
@@ -28,11 +36,8 @@ pub trait ProfileStore: CommandStore {
     /// Deletes identities of these profiles, which come in key order; how many were deleted.
     fn delete_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError>;
 
-    /// The fields of those core profiles that exist.
-    fn core_fields(
-        &self,
-        ids: &[CoreProfileId],
-    ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError>;
+    /// Those core profiles that exist.
+    fn core_profiles(&self, ids: &[CoreProfileId]) -> Result<CoreProfiles, StoreError>;
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],

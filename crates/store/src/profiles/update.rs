@@ -12,8 +12,8 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::changes::ProfileChanges;
-use super::statements::{ProfileStore, app_fields, owners, sound};
-use super::write::{CoreFields, more_bytes, write_core};
+use super::statements::{CoreProfiles, ProfileStore, app_fields, owners, sound};
+use super::write::{more_bytes, write_core};
 use crate::StoreError;
 
 /// The owners of identities.
@@ -26,9 +26,10 @@ pub fn update_core(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
-    let (fields, owners) = read_of_patches(store, changes, entries)?;
-    let plan = plan_core_updates(payload, entries, &fields, &owners, changes.dry_run.is_some());
-    end(store, changes, plan, &fields)
+    let (stored, owners) = read_of_patches(store, changes, entries)?;
+    let is_dry = changes.dry_run.is_some();
+    let plan = plan_core_updates(payload, entries, &stored.fields, &owners, is_dry);
+    end(store, changes, plan, &stored)
 }
 
 /// Creates or updates the core profiles of some entries; their records.
@@ -38,14 +39,14 @@ pub fn upsert_core(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
-    let (fields, owners) = read_of_patches(store, changes, entries)?;
+    let (stored, owners) = read_of_patches(store, changes, entries)?;
     let is_dry = changes.dry_run.is_some();
     let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
-    let plan = plan_core_upserts(payload, entries, &fields, &owners, &mut ids);
+    let plan = plan_core_upserts(payload, entries, &stored.fields, &owners, &mut ids);
     if let NewIds::From(next_id) = ids {
         changes.next_id = next_id;
     }
-    end(store, changes, plan, &fields)
+    end(store, changes, plan, &stored)
 }
 
 /// Reads for a plan of these entries.
@@ -53,14 +54,14 @@ fn read_of_patches(
     store: &impl ProfileStore,
     changes: &ProfileChanges,
     entries: &[PreparedEntry<CorePatch>],
-) -> Result<(CoreFields, IdentityOwners), StoreError> {
+) -> Result<(CoreProfiles, IdentityOwners), StoreError> {
     let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
     let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
     let ids = sound(entries).filter_map(|patch| patch.id).chain(rejected_core_profiles(entries));
     read_core(store, changes, ids, &named, finding_identities(entries))
 }
 
-/// The fields of the profiles with these ids and of those that have any identity in `finding`, and
+/// The profiles with these ids and those that have any identity in `finding`, and
 /// the owners of `named`; all as the earlier entries of a dry run would have left them.
 pub(super) fn read_core<'k>(
     store: &impl ProfileStore,
@@ -68,7 +69,7 @@ pub(super) fn read_core<'k>(
     ids: impl Iterator<Item = CoreProfileId>,
     named: &[&IdentityKey],
     finding: impl Iterator<Item = &'k IdentityKey>,
-) -> Result<(CoreFields, IdentityOwners), StoreError> {
+) -> Result<(CoreProfiles, IdentityOwners), StoreError> {
     let mut owners = owners(store, named)?;
     if let Some(earlier) = &changes.dry_run {
         earlier.lay_over_owners(named, &mut owners);
@@ -76,14 +77,15 @@ pub(super) fn read_core<'k>(
     let found: BTreeSet<_> = finding.filter_map(|key| owners.get(key)).collect();
     let ids: BTreeSet<_> = ids.chain(found.iter().copied().copied()).collect();
     let ids: Vec<_> = ids.into_iter().collect();
-    let mut fields = if ids.is_empty() { HashMap::new() } else { store.core_fields(&ids)? };
+    let mut stored =
+        if ids.is_empty() { CoreProfiles::default() } else { store.core_profiles(&ids)? };
     if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_core(&ids, &mut fields);
+        earlier.lay_over_core(&ids, &mut stored.fields);
     }
-    if found.iter().any(|id| !fields.contains_key(id)) {
+    if found.iter().any(|id| !stored.fields.contains_key(id)) {
         return Err(StoreError::Corrupt("the owner of an identity is not there".to_owned()));
     }
-    Ok((fields, owners))
+    Ok((stored, owners))
 }
 
 /// Writes a plan, or notes it in a dry run; its records.
@@ -91,7 +93,7 @@ pub(super) fn end(
     store: &impl ProfileStore,
     changes: &mut ProfileChanges,
     mut plan: CorePlan,
-    before: &CoreFields,
+    before: &CoreProfiles,
 ) -> Result<ChunkRecords, StoreError> {
     match &mut changes.dry_run {
         Some(dry_run) => dry_run.note_core(&mut plan),

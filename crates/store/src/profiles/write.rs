@@ -1,6 +1,7 @@
 //! Writing the plan of a slice of core profiles. Here, and nowhere else, the record of a
 //! profile before a change and the one after it are both known. Invariant: in one transaction, the
-//! rows of `identities` follow the records.
+//! rows of `identities` follow the records, and the sets of profiles follow them at the end of the
+//! chunk.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,18 +10,16 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{CorePlan, IdentityKey, IdentityRow, ProfileRow};
 
 use super::changes::ProfileChanges;
-use super::statements::ProfileStore;
+use super::statements::{CoreProfiles, ProfileStore};
 use crate::StoreError;
+use crate::profile_sets::ProfileTimes;
 
-/// Fields texts of core profiles.
-pub(super) type CoreFields = HashMap<CoreProfileId, Vec<u8>>;
-
-/// Writes a plan. `before` has the fields of the profiles that it changes.
+/// Writes a plan. `before` has the profiles that it changes.
 pub(super) fn write_core(
     store: &impl ProfileStore,
     changes: &mut ProfileChanges,
     plan: &CorePlan,
-    before: &CoreFields,
+    before: &CoreProfiles,
 ) -> Result<(), StoreError> {
     let CorePlan { created, changed, deleted, identities_removed, identities_added, .. } = plan;
     if created.is_empty() && changed.is_empty() && deleted.is_empty() {
@@ -45,6 +44,8 @@ pub(super) fn write_core(
         let updated = store.update_core_profiles(changed, changes.changed_at)?;
         assert_eq!(updated, changed.len() as u64, "a profile that was read is there");
     }
+    note_sets(changes, plan, before);
+    let before = &before.fields;
     let mut more = more_bytes(created, before) + more_bytes(changed, before);
     if !deleted.is_empty() {
         let gone = store.delete_core_profiles(deleted)?;
@@ -52,6 +53,27 @@ pub(super) fn write_core(
         more -= deleted.iter().filter_map(|id| before.get(id)).map(Vec::len).sum::<usize>() as i64;
     }
     store.store_bytes(more)
+}
+
+/// Notes how the plan changes sets.
+fn note_sets(changes: &mut ProfileChanges, plan: &CorePlan, before: &CoreProfiles) {
+    let new = changes.times();
+    let (new, changed_at) = (
+        ProfileTimes { created_at: new.created_at.0, updated_at: new.changed_at.0 },
+        changes.changed_at.0,
+    );
+    for (id, fields) in &plan.created {
+        changes.sets.created(id.0 as i64, new, fields);
+    }
+    let stored = |id| before.fields.get(id).zip(before.times.get(id));
+    for (id, fields) in &plan.changed {
+        let Some((old, times)) = stored(id) else { continue };
+        changes.sets.changed(id.0 as i64, [old, fields], [times.updated_at, changed_at]);
+    }
+    for id in &plan.deleted {
+        let Some((old, times)) = stored(id) else { continue };
+        changes.sets.deleted(id.0 as i64, *times, old);
+    }
 }
 
 /// By how many bytes new fields are longer than those before.

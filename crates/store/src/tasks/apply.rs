@@ -341,6 +341,9 @@ fn finish(
     let packed: usize = records.iter().map(|block| block.bytes.len()).sum();
     let imported = effects.map_or(0, |effects| effects.issues.bytes());
     store.statements().store_bytes(packed as i64 + imported)?;
+    if let Some(effects) = effects {
+        effects.profiles.write_sets(&store.statements())?;
+    }
     failpoint::reached(Failpoint::ChunkAfterEffects);
     store.finish(&ChunkEnd {
         task: &locked,

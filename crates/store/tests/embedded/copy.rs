@@ -260,7 +260,9 @@ async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     let conn = Connection::open(file(source.path())).unwrap();
     conn.execute_batch(
         "UPDATE core_profiles SET moved_id = seq - 2, checksum = NULL WHERE domain_id = 2;
-         UPDATE identities SET core_profile_id = core_profile_id - 2 WHERE domain_id = 2;",
+         UPDATE identities SET core_profile_id = core_profile_id - 2 WHERE domain_id = 2;
+         DELETE FROM profile_sets;
+         INSERT INTO incomplete_indexes VALUES ('profile sets');",
     )
     .unwrap();
     drop(conn);

@@ -17,6 +17,7 @@ mod names;
 mod people;
 #[cfg(debug_assertions)]
 mod poison;
+mod profile_sets;
 mod slot_leasing;
 mod steps;
 #[cfg(debug_assertions)]

@@ -163,3 +163,26 @@ async fn servers_that_start_together_complete_an_index_once() {
         assert_sound(server).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_that_start_together_complete_the_sets_of_profiles_once() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let entry = |n: usize| format!(r#"{{"identities":[{{"uid":"u{n}"}}],"tags":["t{}"]}}"#, n % 7);
+    let entries: Vec<String> = (1..=2500).map(entry).collect();
+    run_command(&store, task_of(&acme, "t", Action::CreateCoreProfiles, &entries, 1000), NOW).await;
+    let rows = database.count("profile_sets").await;
+    let forget = "DELETE FROM profile_sets;
+        INSERT INTO incomplete_indexes VALUES ('profile sets')";
+    database.client().await.batch_execute(forget).await.unwrap();
+    let location = database.url().parse().unwrap();
+    let (first, second) =
+        join!(open(&location, OpenMode::Server), open(&location, OpenMode::Server));
+    let servers = [first.unwrap(), second.unwrap()];
+    assert_eq!(database.count("profile_sets").await, rows);
+    assert_eq!(database.count("incomplete_indexes").await, 0);
+    for server in &servers {
+        assert_sound(server).await;
+    }
+}

@@ -16,6 +16,7 @@ pub(crate) mod limits;
 pub(crate) mod oracle;
 pub(crate) mod people;
 pub(crate) mod profile_lists;
+pub(crate) mod profile_writes;
 pub(crate) mod profiles;
 pub(crate) mod queries;
 pub(crate) mod steps;
@@ -136,6 +137,7 @@ macro_rules! store_suite {
             a_page_of_profiles_ends_before_its_byte_limit,
             profiles_of_other_domains_are_not_listed,
         );
+        $crate::store_suite!(@ $open, profile_writes: random_writes_and_lists_take_turns,);
     };
     (issues $open:path) => {
         $crate::store_suite!(@ $open, filters:

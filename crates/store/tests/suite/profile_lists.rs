@@ -49,7 +49,7 @@ fn fields(random: &mut SplitMix, country: &str, language: &str) -> Map<String, V
     fields
 }
 
-fn core_entry(random: &mut SplitMix, n: usize) -> String {
+pub(super) fn core_entry(random: &mut SplitMix, n: usize) -> String {
     let mut entry = fields(random, "last_country", "preferred_language");
     entry.insert(
         "identities".to_owned(),
@@ -83,7 +83,7 @@ async fn run(
 }
 
 /// A profile as a get action returned it.
-struct Known {
+pub(super) struct Known {
     line: String,
     id: ProfileId,
     record: Value,
@@ -91,7 +91,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(line: String) -> Self {
+    pub(super) fn of(line: String) -> Self {
         let record: Value = serde_json::from_str(&line).unwrap();
         let id = match record["core-profile-id"].as_str() {
             Some(id) => ProfileId::Core(CoreProfileId(id.parse().unwrap())),
@@ -108,7 +108,7 @@ impl Known {
         Self { line, id, record, fields }
     }
 
-    fn at(&self, name: &str) -> UnixMillis {
+    pub(super) fn at(&self, name: &str) -> UnixMillis {
         UnixMillis(self.record[name].as_i64().unwrap())
     }
 
@@ -262,7 +262,11 @@ fn parameters(random: &mut SplitMix, kind: ProfileKind, known: &[Known]) -> Vec<
 }
 
 /// Random parameters that are valid together.
-fn request(random: &mut SplitMix, kind: ProfileKind, known: &[Known]) -> ProfileListRequest {
+pub(super) fn request(
+    random: &mut SplitMix,
+    kind: ProfileKind,
+    known: &[Known],
+) -> ProfileListRequest {
     loop {
         // A parameter may be given twice with different values.
         if let Ok(request) = parse_profile_list(kind, &parameters(random, kind, known)) {
@@ -272,7 +276,11 @@ fn request(random: &mut SplitMix, kind: ProfileKind, known: &[Known]) -> Profile
 }
 
 /// The matches in the order of the list.
-fn expected<'k>(query: &ProfileQuery, domain: &Domain, known: &'k [Known]) -> Vec<&'k Known> {
+pub(super) fn expected<'k>(
+    query: &ProfileQuery,
+    domain: &Domain,
+    known: &'k [Known],
+) -> Vec<&'k Known> {
     let mut found: Vec<_> = known.iter().filter(|one| one.matches(query, &domain.name)).collect();
     found.sort_by(|a, b| {
         query.sort.compare_positions(&a.position(query.sort.key), &b.position(query.sort.key))
@@ -280,11 +288,11 @@ fn expected<'k>(query: &ProfileQuery, domain: &Domain, known: &'k [Known]) -> Ve
     found
 }
 
-fn joined(found: &[&Known]) -> String {
+pub(super) fn joined(found: &[&Known]) -> String {
     found.iter().map(|one| one.line.as_str()).collect::<Vec<_>>().join(",")
 }
 
-fn page_of(domain: &Domain, query: &ProfileQuery, paging: Paging) -> ListProfiles {
+pub(super) fn page_of(domain: &Domain, query: &ProfileQuery, paging: Paging) -> ListProfiles {
     ListProfiles {
         domain: domain.id,
         domain_name: domain.name.clone(),

@@ -1,0 +1,77 @@
+//! The sets of core profiles: a store from before them gets them when it is opened, and a check
+//! compares them with the profiles.
+
+use caseload_model::task::Action;
+use caseload_store::OpenMode;
+use rusqlite::Connection;
+
+use super::{open, run, server};
+use crate::suite::support::{assert_sound, domain};
+
+const PROFILES: [&str; 3] = [
+    r#"{"identities":[{"uid":"a"}],"tags":["vip"],"last_country":"DE"}"#,
+    r#"{"identities":[{"uid":"b"}],"tags":["vip","old"]}"#,
+    r#"{"identities":[{"uid":"c"}],"preferred_language":"en"}"#,
+];
+
+fn rows(conn: &Connection) -> Vec<(i64, i64, Vec<u8>, i64, i64, Vec<u8>)> {
+    let select =
+        "SELECT domain_id, kind, value, first_id, n, ids FROM profile_sets ORDER BY 1, 2, 3, 4";
+    let mut statement = conn.prepare(select).unwrap();
+    let rows = statement.query_map([], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+    });
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_without_sets_of_profiles_gets_them_when_it_is_opened() {
+    for mode in [OpenMode::Admin, OpenMode::Server] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("caseload.db");
+        let store = server(folder.path()).unwrap();
+        let lines: Vec<String> = PROFILES.iter().map(|line| (*line).to_owned()).collect();
+        for name in ["acme", "other"] {
+            let domain = domain(&store, name).await;
+            run(&store, &domain, "t", Action::CreateCoreProfiles, &lines).await;
+        }
+        store.close().await.unwrap();
+        drop(store);
+        let conn = Connection::open(&file).unwrap();
+        let expected = rows(&conn);
+        // Of each domain two orders, two tags and the tagged, a country and a language.
+        assert_eq!(expected.len(), 14);
+        conn.execute_batch(
+            "DELETE FROM profile_sets; INSERT INTO incomplete_indexes VALUES ('profile sets')",
+        )
+        .unwrap();
+        drop(conn);
+        let store = open(&file, mode).unwrap();
+        assert_sound(&store).await;
+        store.close().await.unwrap();
+        assert_eq!(rows(&Connection::open(&file).unwrap()), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_finds_damaged_sets_of_profiles() {
+    for (damage, fault) in [
+        ("DELETE FROM profile_sets WHERE kind = 1", "by created"),
+        ("DELETE FROM profile_sets WHERE kind = 5", "by country \"DE\": it has 0 members"),
+        ("UPDATE profile_sets SET value = x'46' WHERE kind = 5", "by country \"F\""),
+        ("UPDATE profile_sets SET n = n + 1 WHERE kind = 6", "a row cannot be read"),
+        ("UPDATE profile_sets SET ids = x'00' WHERE kind = 4", "a row cannot be read"),
+        ("UPDATE profile_sets SET first_id = first_id + 1 WHERE kind = 6", "by language \"en\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = server(folder.path()).unwrap();
+        let acme = domain(&store, "acme").await;
+        let lines: Vec<String> = PROFILES.iter().map(|line| (*line).to_owned()).collect();
+        run(&store, &acme, "t", Action::CreateCoreProfiles, &lines).await;
+        assert_sound(&store).await;
+        let conn = Connection::open(folder.path().join("caseload.db")).unwrap();
+        assert_eq!(conn.execute(damage, []).unwrap(), 1);
+        let faults = store.check().await.unwrap().faults;
+        assert!(faults.iter().any(|found| found.contains(fault)), "{damage}: {faults:?}");
+    }
+}

@@ -84,11 +84,40 @@ fn identities(
     if random.chance(30) {
         let kind = random.pick(&OTHER_IDENTITIES);
         let mut identity = Map::new();
-        identity.insert(kind.to_owned(), json!(format!("{kind}-{tag}-{number:05}")));
+        identity.insert(kind.to_owned(), json!(name_at(kind, person, (number, tag))));
         identity.insert("linked_in".into(), json!(random.pick(&["app", "shop", "forum"])));
         identities.push(Value::Object(identity));
     }
     Value::Array(identities)
+}
+
+/// How the service names a person. The tag and the number of the profile determine it, as one of at
+/// least billions, so that those of two runs differ. Telephone numbers are of the block 555-0100 to
+/// 555-0199, which is reserved for examples.
+fn name_at(kind: &str, person: &Person, (number, tag): (u64, &str)) -> String {
+    let text = [kind.as_bytes(), tag.as_bytes(), &number.to_le_bytes()].concat();
+    let seed = text.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut random = SplitMix::new(seed);
+    let mut digits = |count: u32| {
+        let least = 10_u64.pow(count - 1);
+        least + random.below(9 * least)
+    };
+    match kind {
+        "phone_number" | "whatsapp_id" => {
+            let (area, line, extension) = (digits(3) % 800 + 200, digits(3) % 100, digits(6));
+            format!("+1 {area} 555 01{line:02} ext. {extension}")
+        }
+        "facebook_id" => format!("1000{}", digits(11)),
+        "discord_id" => digits(18).to_string(),
+        "google_playstore_id" => format!("g{}{}", digits(10), digits(10)),
+        "apple_gamecenter_id" => format!("G:{}", digits(12)),
+        "nintendo_id" => format!("{:016x}", digits(19)),
+        "xbox_live_id" => format!("2535{}", digits(12)),
+        "steam_id" => format!("765611{}", digits(11)),
+        _ => format!("{}_{}", person.slug.replace('.', "_"), digits(9)),
+    }
 }
 
 fn names(random: &mut SplitMix, person: &Person) -> Value {

@@ -74,7 +74,7 @@ type Places = [u64; SEGMENT_ROWS_MAX / 64];
 #[derive(Default)]
 struct Lists {
     segment: Option<i64>,
-    /// One after the other, and where each ends.
+    /// One after the other, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }

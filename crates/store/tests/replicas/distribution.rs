@@ -108,7 +108,9 @@ const ON_EVERY_NODE: [&str; 3] = [
      (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)",
     "SELECT domain_id FROM issue_set_deltas GROUP BY domain_id \
      UNION SELECT domain_id FROM issue_count_deltas GROUP BY domain_id",
-    "SELECT domain_id, CAST(sum(last_row - first_row + 1) AS BIGINT) \
+    "SELECT domain_id, \
+     CAST(sum(CASE WHEN erased THEN 0 ELSE last_row - first_row + 1 END) AS BIGINT), \
+     CAST(sum(CASE WHEN erased THEN last_row - first_row + 1 ELSE 0 END) AS BIGINT) \
      FROM issue_text_marks GROUP BY domain_id ORDER BY domain_id",
 ];
 

@@ -1,6 +1,6 @@
 // The records of a list of the API by their place, however many there are. A page follows the record
-// before it where that is known. Elsewhere it has a number, and where numbers end, the list is halved
-// by time until a part is short enough for them. Records far from those in view are forgotten.
+// before it if that is known. Otherwise it has a number. Beyond the last number the list is halved by
+// time until a part is short enough. Records far from those in view are forgotten.
 
 const PAGE = 200;
 /** The last record that a page with a number can have. */

@@ -14,7 +14,10 @@ const PROFILES: [&str; 3] = [
     r#"{"identities":[{"uid":"c"}],"preferred_language":"en"}"#,
 ];
 
-fn rows(conn: &Connection) -> Vec<(i64, i64, Vec<u8>, i64, i64, Vec<u8>)> {
+/// The columns of a row.
+type SetRow = (i64, i64, Vec<u8>, i64, i64, Vec<u8>);
+
+fn rows(conn: &Connection) -> Vec<SetRow> {
     let select =
         "SELECT domain_id, kind, value, first_id, n, ids FROM profile_sets ORDER BY 1, 2, 3, 4";
     let mut statement = conn.prepare(select).unwrap();

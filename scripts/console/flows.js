@@ -442,7 +442,7 @@ export const flows = [
     const page = await open({ path: `faults/identity/${faulty.task_id}` });
     await page.getByText("120 of 400 entries failed, in 3 groups").waitFor();
     await page.locator(".groups button", { hasText: "wrong type" }).click();
-    await page.locator(".fault-row mark.bad", { hasText: '"old"' }).first().waitFor();
+    await page.locator(".fault-row").first().locator("mark.bad", { hasText: '"old"' }).waitFor();
     await keys(page, "j", "Enter");
     const text = page.getByLabel("Entry as JSON");
     await text.fill((await text.inputValue()).replace('"old"', '"older"'));

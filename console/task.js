@@ -11,11 +11,14 @@ const POLL_SECONDS = 20;
 export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, leaving }) {
   const [family, id] = args;
   const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
-  const body = h("div");
+  const head = h("div");
+  const actions = h("div", { class: "row" });
+  const rest = h("div");
   const changes = h("div");
   let task = await call("GET", path(), { signal });
   let seen = { at: performance.now(), done: doneOf(task) };
   let rate = 0;
+  let begun = false;
   const draw = (/** @type {any} */ next) => {
     const now = performance.now();
     const done = doneOf(next);
@@ -23,12 +26,16 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       rate = ((done - seen.done) * 1000) / Math.max(1, now - seen.at);
       seen = { at: now, done };
     }
+    // A button that is drawn again while it is pressed is not pressed.
+    if (!begun || next.status !== task.status) fill(actions, actionsOf(next));
+    begun = true;
     task = next;
     document.title = `${task.status === "completed" ? task.outcome : `${task.progress} %`} · ${task.action} · Caseload`;
-    fill(body, content());
+    fill(head, headOf(task));
+    fill(rest, restOf(task));
   };
   const file = (/** @type {string} */ kind, /** @type {string} */ format) => h("a", { href: `${base}${path(kind)}?download=true&format=${format}`, download: `${kind}-${id}.${format}.gz` }, format === "jsonl" ? "JSONL" : "CSV");
-  function content() {
+  function headOf(/** @type {any} */ task) {
     const { counts } = task;
     const over = task.status === "completed";
     const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
@@ -38,11 +45,21 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       h("div", { class: "row spread" }, h("h1", null, task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")), pill(over ? task.outcome : task.status)),
       bar(task.progress, "progress of the task"),
       h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact("time", span(took))),
-      h("div", { class: "row" },
-        !over && can("write") && button("Cancel", cancel, { class: "danger" }),
-        over && counts.failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, `See ${things(counts.failed, "entry with faults", "entries with faults")}`),
-        over && can("write") && !task.retried_by && counts.failed + counts.unprocessed > 0 && !task.dry_run && button(`Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`, retry),
-        over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" })),
+    ];
+  }
+  function actionsOf(/** @type {any} */ task) {
+    const { counts } = task;
+    const over = task.status === "completed";
+    return [
+      !over && can("write") && button("Cancel", cancel, { class: "danger" }),
+      over && counts.failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, `See ${things(counts.failed, "entry with faults", "entries with faults")}`),
+      over && can("write") && !task.retried_by && counts.failed + counts.unprocessed > 0 && !task.dry_run && button(`Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`, retry),
+      over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" }),
+    ];
+  }
+  function restOf(/** @type {any} */ task) {
+    const over = task.status === "completed";
+    return [
       h("h2", null, "Times"),
       h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet"))),
       task.submitted_by && h("p", null, `Sent by ${task.submitted_by.key_name || task.submitted_by.key_id}${task.file_name ? `, from ${task.file_name}` : ""}.`),
@@ -96,7 +113,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     };
   }
   keys({ Escape: () => go("imports") });
-  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), body, changes];
+  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), head, actions, rest, changes];
 }
 
 const doneOf = (/** @type {any} */ task) => task.counts.total - task.counts.unprocessed;

@@ -33,7 +33,9 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   /** By its index: an entry as it was mended, and one that failed again with its new faults. */
   const mended = /** @type {Map<number, {record:any, entry:any}>} */ (new Map());
   const again = /** @type {Map<number, any>} */ (new Map());
+  /** The group that was chosen, and the one whose rows are shown; they differ while its rows load. */
   let wanted = groups.find((group) => group.name === params.get("group"));
+  let shown = wanted;
   let pages = /** @type {Pages} */ (pagesOf(wanted));
   const side = h("div", { class: "groups" });
   const head = h("div");
@@ -50,7 +52,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   }
   function row(/** @type {any} */ found) {
     const record = again.get(found.index) ?? found;
-    const fault = record.errors.find((/** @type {any} */ one) => !wanted || nameOf(one) === wanted.name) ?? record.errors[0];
+    const fault = record.errors.find((/** @type {any} */ one) => !shown || nameOf(one) === shown.name) ?? record.errors[0];
     const fixed = mended.get(record.index);
     return h("div", { class: `fault-row ${fixed ? "mended" : ""}`, onclick: () => edit(record) },
       h("span", { class: "faint mono id" }, `line ${record.line}`),
@@ -66,8 +68,20 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     wanted = group;
     draw();
     const next = group?.records ?? pagesOf(group);
-    if (!group?.records) await next.begin();
+    list.wait(true);
+    try {
+      if (!group?.records) await next.begin();
+    } catch (error) {
+      if (wanted === group) {
+        wanted = shown;
+        list.wait(false);
+        draw();
+      }
+      throw error;
+    }
     if (wanted !== group) return;
+    shown = group;
+    list.wait(false);
     pages = group?.records ? pages : next;
     list.set(next);
     list.begin();

@@ -85,6 +85,7 @@ export function longList({ height, label, row, missing, open }) {
   let selected = -1;
   let shown = "";
   let settling = /** @type {any} */ (0);
+  let waiting = false;
   const track = new Track();
   const inside = h("div", { class: "rows", role: "presentation" });
   const box = h(
@@ -105,7 +106,7 @@ export function longList({ height, label, row, missing, open }) {
     for (let at = first; at < last; at++) {
       const item = items.at(at);
       gaps ||= item === undefined;
-      const element = item ? row(item, at) : h("div", { class: "faint gap" }, item === null ? "not in the list any more" : "…");
+      const element = item ? row(item, at) : h("div", { class: "faint gap" }, item === null ? "no longer in the list" : "…");
       element.style.top = `${at * height - track.offset}px`;
       element.style.height = `${height}px`;
       element.setAttribute("role", "option");
@@ -154,6 +155,12 @@ export function longList({ height, label, row, missing, open }) {
     },
     /** The places of the rows in view. */
     seen,
+    /** Other items are on their way: until then the rows stay, and keys and clicks do nothing. */
+    wait(/** @type {boolean} */ on) {
+      waiting = on;
+      inside.inert = on;
+      box.setAttribute("aria-busy", String(on));
+    },
     set(/** @type {typeof items} */ next) {
       items = next;
       selected = Math.min(selected, items.length - 1);
@@ -167,7 +174,7 @@ export function longList({ height, label, row, missing, open }) {
       settle();
     },
     move(/** @type {number} */ by) {
-      if (!items.length) return;
+      if (waiting || !items.length) return;
       // So that Enter opens the row, and not the button that was used before.
       box.focus({ preventScroll: true });
       selected = Math.max(0, Math.min(items.length - 1, selected + by));
@@ -178,7 +185,7 @@ export function longList({ height, label, row, missing, open }) {
       draw(true);
     },
     openSelected() {
-      const item = selected < 0 ? null : items.at(selected);
+      const item = waiting || selected < 0 ? null : items.at(selected);
       if (item) open?.(item);
     },
   };

@@ -10,6 +10,19 @@ import { keys, proxyTo, settled, total } from "./steps.js";
 const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
 const pick = (page, name, text, type = "text/plain") => page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
 
+/** Sends tasks of 10,000 creations. They wait for each other, so the last one is not over when its page
+ * is there. Returns their ids in the order of the queue. */
+async function manyTasks(server, name, count) {
+  const send = async (_, part) => {
+    const form = new FormData();
+    form.append("action", "create_core_profiles");
+    form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"${name}-${part}-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
+    const answer = await fetch(`${server.url}/v2/acme/identity/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form });
+    return (await answer.json()).task_id;
+  };
+  return (await Promise.all(Array.from({ length: count }, send))).sort();
+}
+
 export const flows = [
   ["a wrong key is refused in words, and the right one signs in", async ({ server, open }) => {
     const page = await open({ key: null });
@@ -404,32 +417,26 @@ export const flows = [
     await page.getByText("stays a dry run").waitFor();
   }],
   ["a task is followed live and cancelled", async ({ server, open }) => {
-    const form = new FormData();
-    form.append("action", "create_core_profiles");
-    form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"live-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
-    const path = "v2/acme/identity/bulk_actions";
-    const send = () => fetch(`${server.url}/${path}`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form }).then((answer) => answer.json());
-    for (let n = 0; n < 5; n++) await send();
-    const last = await send();
-    const page = await open({ path: `task/identity/${last.task_id}` });
+    const page = await open({ path: "imports" });
+    await page.locator("td a").first().waitFor();
+    const sent = await manyTasks(server, "live", 12);
+    await page.goto(`${page.url().split("#")[0]}#/task/identity/${sent.at(-1)}`);
+    await page.getByRole("button", { name: "Cancel" }).waitFor();
+    // The tasks stand still while the keys lead to the button, which takes longer than they do.
+    server.process.kill("SIGSTOP");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Cancel the task" }).click();
-    await page.locator(".pill.cancelled, .pill.completed_with_errors, .pill.succeeded").first().waitFor({ timeout: 30000 });
+    server.process.kill("SIGCONT");
+    await page.locator(".pill.cancelled").waitFor();
+    // The next flows do not wait for the others.
+    for (const id of sent.slice(0, -1)) await server.call("POST", `v2/acme/identity/bulk_actions/${id}/cancel`).catch(() => {});
+    assert.equal((await server.call("GET", `v2/acme/identity/bulk_actions/${sent.at(-1)}`)).outcome, "cancelled");
   }],
   ["kill -9 in the middle of a task, and the page recovers", async ({ server, open }) => {
     const page = await open({ path: "imports" });
     await page.locator("td a").first().waitFor();
-    // Several tasks wait for each other, so the last one is not over when its page is there.
-    const send = async (part) => {
-      const form = new FormData();
-      form.append("action", "create_core_profiles");
-      form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"kill-${part}-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
-      const answer = await fetch(`${server.url}/v2/acme/identity/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form });
-      return answer.json();
-    };
-    const sent = await Promise.all([0, 1, 2, 3].map(send));
-    const task = sent.reduce((last, one) => (one.task_id > last.task_id ? one : last));
-    await page.goto(`${page.url().split("#")[0]}#/task/identity/${task.task_id}`);
+    const sent = await manyTasks(server, "kill", 4);
+    await page.goto(`${page.url().split("#")[0]}#/task/identity/${sent.at(-1)}`);
     await page.locator(".fact").first().waitFor();
     await server.kill();
     assert.equal(await page.locator(".pill.succeeded").count(), 0, "the task was over before the kill");
@@ -458,6 +465,36 @@ export const flows = [
     await page.getByRole("button", { name: "Keep" }).click();
     await page.getByRole("button", { name: "Send 1 again" }).click();
     await page.locator(".pill.succeeded").waitFor();
+  }],
+  ["while the entries of a group load, no key opens one of the group before", async ({ open, faulty }) => {
+    const page = await open({ path: `faults/identity/${faulty.task_id}` });
+    await page.locator(".fault-row").first().waitFor();
+    const list = page.locator(".long-list");
+    let answer = () => {};
+    await page.route(/errors\?code=/, async (route) => {
+      await new Promise((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await page.locator(".groups button", { hasText: "wrong type" }).click();
+    await page.locator('.long-list[aria-busy="true"]').waitFor();
+    await keys(page, "j", "Enter");
+    const { x, y } = await page.locator(".fault-row").first().boundingBox();
+    await page.mouse.click(x + 50, y + 20);
+    assert.equal(await page.locator("dialog").count(), 0);
+    answer();
+    await page.locator('.long-list[aria-busy="false"]').waitFor();
+    assert.match(await list.locator(".fault-row").first().innerText(), /"old"/);
+    await keys(page, "j", "Enter");
+    await page.getByLabel("Entry as JSON").waitFor();
+    await keys(page, "Escape");
+    // An answer that fails leaves the rows and the group that were there.
+    await page.unroute(/errors\?code=/);
+    await page.route(/errors\?code=/, (route) => route.fulfill({ status: 503, json: { error: { code: "unavailable", message: "not now" } } }));
+    const other = page.locator(".groups button", { hasNotText: "wrong type" }).last();
+    await other.click();
+    await page.locator('.groups button[aria-pressed="true"]', { hasText: "wrong type" }).waitFor();
+    await keys(page, "j", "Enter");
+    await page.getByLabel("Entry as JSON").waitFor();
   }],
   ["the failed entries of a task are sent again as they are", async ({ open, faulty }) => {
     const page = await open({ path: `task/identity/${faulty.task_id}` });

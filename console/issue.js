@@ -1,11 +1,13 @@
 // One issue as a conversation: messages and notes in their order, and what can be changed.
 import { Refusal, base, call, can, query, send, v1 } from "./api.js";
 import { write } from "./json.js";
-import { STATES, at, short, size, time } from "./format.js";
+import { STATES, at, count, short, size, time } from "./format.js";
 import { button, field, input, notice, pill, select, table } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const PAGE = 100;
+/** So many messages are shown at first, if there are as many. */
+const FEWEST = 50;
 const SHOWN = 4000;
 
 /** A text of any length, with the rest on demand. */
@@ -33,11 +35,36 @@ function entry(/** @type {any} */ item) {
     item.attachments?.length > 0 && h("div", { class: "row files" }, item.attachments.map(attachment)));
 }
 
-async function pages(/** @type {string} */ path, /** @type {string} */ key, /** @type {any} */ signal) {
-  const first = await call("GET", v1(`${path}?page-size=${PAGE}&page=1`), { signal, quiet: true });
-  const last = first["total-pages"];
-  const items = last > 1 ? (await call("GET", v1(`${path}?page-size=${PAGE}&page=${last}`), { signal, quiet: true }))[key] : first[key];
-  return { items, hidden: Math.max(0, first["total-hits"] - items.length) };
+/** The messages of an issue, or its notes: the last ones, and earlier ones when they are wanted. */
+class Talk {
+  constructor(/** @type {string} */ path, /** @type {string} */ key, /** @type {any} */ signal) {
+    this.ask = (/** @type {number} */ page) => call("GET", v1(`${path}?page-size=${PAGE}&page=${page}`), { signal, quiet: true });
+    this.key = key;
+    this.items = /** @type {any[]} */ ([]);
+    /** The page before the first one that was read; 0 if there is none. */
+    this.before = 0;
+    this.total = 0;
+  }
+  async begin() {
+    const first = await this.ask(1);
+    this.total = first["total-hits"];
+    this.before = first["total-pages"];
+    if (this.before <= 1) {
+      this.items = first[this.key];
+      this.before = 0;
+    }
+    while (this.before && this.items.length < FEWEST) await this.more();
+    return this;
+  }
+  async more() {
+    const page = await this.ask(this.before);
+    this.items.unshift(...page[this.key]);
+    this.before -= 1;
+  }
+  /** From when on it has all. */
+  get since() {
+    return this.before ? this.items[0]?.created_at ?? Infinity : -Infinity;
+  }
 }
 
 export default async function issueScreen(/** @type {any} */ { args, signal, keys, go, reload, leaving }) {
@@ -45,13 +72,27 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
   const wanted = query({ includes: ["custom_fields", "feedback", "queue", "meta"], excludes: ["messages"] });
   const [envelope, messages, notes, agents] = await Promise.all([
     call("GET", v1(`issues/${encodeURIComponent(id)}${wanted}`), { signal }),
-    pages(`issues/${encodeURIComponent(id)}/messages`, "messages", signal),
-    pages(`issues/${encodeURIComponent(id)}/private-notes`, "private_notes", signal),
+    new Talk(`issues/${encodeURIComponent(id)}/messages`, "messages", signal).begin(),
+    new Talk(`issues/${encodeURIComponent(id)}/private-notes`, "private_notes", signal).begin(),
     can("write") ? call("GET", v1("agents?page-size=1000"), { signal, quiet: true }) : { profiles: [] },
   ]);
   const issue = envelope.issues ? envelope.issues[0] : envelope;
   if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
-  const talk = [...messages.items, ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true }))].sort((a, b) => a.created_at - b.created_at);
+  const talk = h("div", { class: "talk" });
+  const drawTalk = () => {
+    // What is earlier than a message that was not read yet would seem to come right before it.
+    const since = Math.max(messages.since, notes.since);
+    const all = [...messages.items, ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true }))].filter((one) => one.created_at >= since).sort((a, b) => a.created_at - b.created_at);
+    const hidden = messages.total + notes.total - all.length;
+    fill(talk,
+      hidden > 0 && button(`Show earlier ones (${count(hidden)} more)`, async () => {
+        await Promise.all([messages, notes].filter((one) => one.before && one.since === since).map((one) => one.more()));
+        drawTalk();
+      }),
+      all.map(entry),
+      all.length === 0 && h("p", { class: "faint" }, "No messages."));
+  };
+  drawTalk();
   const edit = async (/** @type {any} */ body) => {
     await call("PUT", v1(`issues/${id}`), { body });
     notice("saved");
@@ -101,10 +142,8 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
     h("div", { class: "row spread" }, h("div", null, h("a", { href: "#/issues" }, "Issues"), h("span", { class: "faint mono" }, ` #${issue.id}`))),
     h("h1", { dir: "auto", class: "clip" }, short(issue.title, 300) || "(without a title)"),
     h("div", { class: "conversation" },
-      h("div", { class: "talk" },
-        messages.hidden > 0 && h("p", { class: "faint" }, `${messages.hidden} earlier messages are in the API: GET …/issues/${issue.id}/messages`),
-        talk.map(entry),
-        talk.length === 0 && h("p", { class: "faint" }, "No messages."),
+      h("div", null,
+        talk,
         can("write") && h("div", { class: "compose" }, reply,
           h("div", { class: "row" }, agents.profiles.length > 0 && [h("span", { class: "faint" }, "as"), as], file, button("Send the reply", sendReply, { class: "primary" }))),
         can("write") && h("div", { class: "compose note" }, note, h("div", { class: "row" }, button("Add the note", async () => { await call("POST", v1(`issues/${id}/private-notes`), { body: { "note-text": note.value } }); note.value = ""; reload(); })))),

@@ -159,6 +159,24 @@ export const flows = [
     const { issues } = await server.call("GET", `v1/acme/issues/${made.id}`);
     assert.deepEqual([issues[0].state_data.state, issues[0].tags, issues[0].assignee_name, issues[0].messages.length], ["resolved", ["one", "two"], "Grace Hopper", 3]);
   }],
+  ["a long conversation begins with its end, and leads back to its beginning", async ({ server, open }) => {
+    const messages = Array.from({ length: 230 }, (_, n) => ({ body: `Message ${n}`, created_at: 1767225600000 + n * 1000 }));
+    const done = await server.task("issues", "import_issues", [{ title: "A long talk", created_at: 1767225600000, messages }]);
+    assert.equal(done.counts.succeeded, 1);
+    const found = await server.call("GET", "v1/acme/issues?title=%7B%22and%22%3A%5B%22A%20long%20talk%22%5D%7D");
+    const page = await open({ path: `issue/${found.issues[0].id}` });
+    await page.locator(".message", { hasText: /Message 229$/ }).waitFor();
+    const all = await server.call("GET", `v1/acme/issues/${found.issues[0].id}/messages?page-size=1`);
+    const shown = async () => (await page.locator(".message .text").allInnerTexts()).map((text) => Number(/^Message (\d+)$/.exec(text)?.[1])).filter((n) => n >= 0);
+    const more = page.getByRole("button", { name: "Show earlier ones" });
+    for (let n = 0; n < 5 && (await more.count()); n++) {
+      const before = (await shown()).length;
+      await more.click();
+      await page.waitForFunction((count) => document.querySelectorAll(".message").length > count, before);
+    }
+    assert.deepEqual(await shown(), Array.from({ length: 230 }, (_, n) => n));
+    assert.ok(all["total-hits"] >= 230);
+  }],
   ["people are found by name, e-mail, tag and country, and the address has it all", async ({ server, open }) => {
     const people = async (query) => (await server.call("GET", `v2/acme/identity/core_profiles?page-size=1${query}`))["total-hits"];
     const page = await open({ path: "people" });

@@ -12,6 +12,7 @@ use crate::tx::DomainTx;
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "id";
     const CORE_AMONG: &'static str = "domain_id = ?1 AND id = ANY (?2)";
+    const CORE_MOVED: Option<&'static str> = None;
     const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
 }
 

@@ -21,6 +21,9 @@ pub trait ProfileSource: CommandStore {
     const CORE_ID: &'static str;
     /// Selects the core profiles of the domain `?1` that have one of the ids `?2`.
     const CORE_AMONG: &'static str;
+    /// Selects those of them that [`CORE_AMONG`](Self::CORE_AMONG) leaves out, if it leaves out
+    /// any.
+    const CORE_MOVED: Option<&'static str>;
     /// Selects its app profiles that have one of the pids `?2`.
     const APP_AMONG: &'static str;
 }
@@ -165,7 +168,15 @@ pub(super) fn read<S: ProfileSource>(
 
 pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
     let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
-    read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), ids])
+    let mut found =
+        read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?;
+    // An id may be named twice, and is found once.
+    if found.len() < ids.len()
+        && let Some(moved) = S::CORE_MOVED
+    {
+        found.extend(read(source, ProfileKind::Core, moved, values![source.domain(), &ids[..]])?);
+    }
+    Ok(found)
 }
 
 pub(super) fn by_pids<S: ProfileSource>(

@@ -11,7 +11,7 @@ use crate::profile_sets::{Moment, SetRow, instant_key, instant_of, read_moments}
 use crate::{StoreError, values};
 
 /// Rows that are read at once, first and at most.
-const ROWS_FIRST: i64 = 2;
+const ROWS_FIRST: i64 = 1;
 const ROWS_MAX: i64 = 32;
 
 const LAST_ROWS: &str = "SELECT kind, value, first_id, n, ids FROM profile_sets

@@ -18,6 +18,9 @@ const SUM: &str = "SELECT coalesce(sum(n), 0) FROM profile_sets
      WHERE domain_id = ?1 AND kind = ?2 AND value = ANY (?3)";
 /// Ids that are looked at at once.
 const IDS_AT_ONCE: usize = 4096;
+/// Moments of a walk that are looked at first; then twice as many, up to a whole row. A page is
+/// often full after the first ones.
+const MOMENTS_FIRST: usize = 256;
 
 /// The sets of one query.
 pub(super) struct SetIndex<'s, S> {
@@ -84,8 +87,8 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
             throttle.step()?;
             let others = self.members.iter_mut().enumerate();
             let others = others.filter(|(n, _)| *n != base).map(|(_, members)| members);
-            let moments = ids.iter().map(|id| (0, *id)).collect();
-            total += fulfilling(self.source, others, moments)?.len() as u64;
+            let moments: Vec<Moment> = ids.iter().map(|id| (0, *id)).collect();
+            total += fulfilling(self.source, others, &moments, span_of(&moments))?.len() as u64;
         }
         Ok(total)
     }
@@ -119,12 +122,25 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
             ProfileId::Core(id) => Some((position.at.0, id.0.cast_signed())),
             ProfileId::App(_) => None,
         });
-        SetWalk(OrderWalk::new(self.kind, self.order, self.range, after))
+        SetWalk {
+            order: OrderWalk::new(self.kind, self.order, self.range, after),
+            moments: Vec::new(),
+            at: 0,
+            span: span_of(&[]),
+            size: MOMENTS_FIRST,
+        }
     }
 }
 
 /// A walk along the matches in the order of the list.
-pub(super) struct SetWalk(OrderWalk);
+pub(super) struct SetWalk {
+    order: OrderWalk,
+    /// A row of the order, how many of its moments were looked at, and the span of all their ids.
+    moments: Vec<Moment>,
+    at: usize,
+    span: (i64, i64),
+    size: usize,
+}
 
 impl SetWalk {
     /// Some further matches, perhaps none; `None` at the end.
@@ -134,10 +150,24 @@ impl SetWalk {
         throttle: &mut Throttle,
     ) -> Result<Option<Vec<Moment>>, StoreError> {
         throttle.step()?;
-        let Some(moments) = self.0.next(index.source)? else { return Ok(None) };
         if index.members.is_empty() {
-            return Ok(Some(moments));
+            return self.order.next(index.source);
         }
-        fulfilling(index.source, index.members.iter_mut(), moments).map(Some)
+        if self.at == self.moments.len() {
+            let Some(moments) = self.order.next(index.source)? else { return Ok(None) };
+            self.span = span_of(&moments);
+            (self.moments, self.at) = (moments, 0);
+        }
+        let end = self.moments.len().min(self.at + self.size);
+        let moments = &self.moments[self.at..end];
+        self.at = end;
+        self.size = (self.size * 2).min(IDS_AT_ONCE);
+        fulfilling(index.source, index.members.iter_mut(), moments, self.span).map(Some)
     }
+}
+
+/// The lowest and the highest id.
+fn span_of(moments: &[Moment]) -> (i64, i64) {
+    let ids = || moments.iter().map(|moment| moment.1);
+    (ids().min().unwrap_or_default(), ids().max().unwrap_or_default())
 }

@@ -114,17 +114,18 @@ impl Members {
         Self { readers: vec![SetReader::of_ids(ids)], negated: false }
     }
 
-    /// Notes in `kept` which of the ascending `ids` do not fulfil the condition.
+    /// Notes in `kept` which of the ascending `ids` do not fulfil the condition. The ids of the
+    /// `span` will be asked for, too.
     fn exclude<S: ProfileSource>(
         &mut self,
         source: &S,
         ids: &[i64],
+        span: (i64, i64),
         kept: &mut [bool],
     ) -> Result<(), StoreError> {
-        let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(()) };
         let mut marks = vec![false; ids.len()];
         for reader in &mut self.readers {
-            reader.load(source, *first, *last)?;
+            reader.load(source, span.0, span.1)?;
             reader.mark(ids, &mut marks);
         }
         for (kept, mark) in kept.iter_mut().zip(marks) {
@@ -148,11 +149,13 @@ impl Members {
     }
 }
 
-/// Those of the moments whose profiles fulfil all conditions, in the same order.
+/// Those of the moments whose profiles fulfil all conditions, in the same order. Their ids are in
+/// the `span`, which is read at once.
 pub(super) fn fulfilling<'c, S: ProfileSource>(
     source: &S,
     conditions: impl Iterator<Item = &'c mut Members>,
-    moments: Vec<Moment>,
+    moments: &[Moment],
+    span: (i64, i64),
 ) -> Result<Vec<Moment>, StoreError> {
     let mut by_id: Vec<(i64, usize)> =
         moments.iter().enumerate().map(|(n, moment)| (moment.1, n)).collect();
@@ -165,11 +168,11 @@ pub(super) fn fulfilling<'c, S: ProfileSource>(
         if !kept.contains(&true) {
             return Ok(Vec::new());
         }
-        condition.exclude(source, &ids, &mut kept)?;
+        condition.exclude(source, &ids, span, &mut kept)?;
     }
     let mut keep = vec![false; ids.len()];
     for ((_, n), kept) in by_id.into_iter().zip(kept) {
         keep[n] = kept;
     }
-    Ok(moments.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(one, _)| one).collect())
+    Ok(moments.iter().zip(keep).filter(|(_, keep)| *keep).map(|(one, _)| *one).collect())
 }

@@ -1,5 +1,6 @@
-// Runs the flows one after another against a server with records, prints each, and fails if a flow
-// fails or if a page had an error, broke the policy or asked anybody else for anything.
+// Runs flows one after another against a server with records, prints each, and fails if a flow
+// fails or if a page had an error, broke the policy or asked anybody else for anything. The first
+// argument names a group of flows, or all; a second one a part of their names.
 import { Browser } from "./browser.js";
 import { exports } from "./exports.js";
 import { flows } from "./flows.js";
@@ -8,7 +9,9 @@ import { looks } from "./looks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
-const only = process.argv[2];
+const GROUPS = { acts: flows, reads: [...long, ...exports, ...looks] };
+const [group, only] = process.argv.slice(2);
+const chosen = group === "all" ? Object.values(GROUPS).flat() : GROUPS[group];
 const server = new Server();
 const browser = new Browser();
 let failed = 0;
@@ -26,7 +29,7 @@ try {
   const [{ "core-profile-id": person }] = (await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")).core_profiles;
   const world = { server, browser, hostile, faulty, person, read: server.newKey("read"), write: server.newKey("write") };
   const begun = Date.now();
-  for (const [name, flow] of [...flows, ...long, ...exports, ...looks]) {
+  for (const [name, flow] of chosen) {
     if (only && !name.includes(only)) continue;
     const from = Date.now();
     let page;

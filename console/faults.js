@@ -81,7 +81,6 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     }
     if (wanted !== group) return;
     shown = group;
-    list.wait(false);
     pages = group?.records ? pages : next;
     list.set(next);
     list.begin();

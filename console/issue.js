@@ -49,15 +49,13 @@ class Talk {
     const first = await this.ask(1);
     this.total = first["total-hits"];
     this.before = first["total-pages"];
-    if (this.before <= 1) {
-      this.items = first[this.key];
-      this.before = 0;
-    }
-    while (this.before && this.items.length < FEWEST) await this.more();
+    while (this.before && this.items.length < FEWEST) this.put(this.before === 1 ? first : await this.ask(this.before));
     return this;
   }
   async more() {
-    const page = await this.ask(this.before);
+    this.put(await this.ask(this.before));
+  }
+  put(/** @type {any} */ page) {
     this.items.unshift(...page[this.key]);
     this.before -= 1;
   }
@@ -80,7 +78,7 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
   if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
   const talk = h("div", { class: "talk" });
   const drawTalk = () => {
-    // What is earlier than a message that was not read yet would seem to come right before it.
+    // A note from before the first message shown would hide that other messages are between them.
     const since = Math.max(messages.since, notes.since);
     const all = [...messages.items, ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true }))].filter((one) => one.created_at >= since).sort((a, b) => a.created_at - b.created_at);
     const hidden = messages.total + notes.total - all.length;

@@ -155,7 +155,7 @@ export function longList({ height, label, row, missing, open }) {
     },
     /** The places of the rows in view. */
     seen,
-    /** Other items are on their way: until then the rows stay, and keys and clicks do nothing. */
+    /** While other items load, the rows stay, and keys and clicks do nothing. `set` ends that. */
     wait(/** @type {boolean} */ on) {
       waiting = on;
       inside.inert = on;
@@ -163,6 +163,7 @@ export function longList({ height, label, row, missing, open }) {
     },
     set(/** @type {typeof items} */ next) {
       items = next;
+      list.wait(false);
       selected = Math.min(selected, items.length - 1);
       draw(true);
     },

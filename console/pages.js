@@ -68,7 +68,7 @@ export class Pages {
     if (order && before) this.put(place, await this.following(before, size), size);
     else if ((Math.floor(place / size) + 1) * size <= DEEPEST || !order) await this.numbered(place, { start: 0, length: this.length }, {});
     else await this.within(place, await this.part(place));
-    // It was counted, but is no longer in the list.
+    // The list had this record when it was counted, and has lost it since.
     if (!this.records.has(place)) this.records.set(place, null);
   }
   /** @param {any} record @param {number} size @returns {Promise<any[]>} */

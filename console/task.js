@@ -18,7 +18,6 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   let task = await call("GET", path(), { signal });
   let seen = { at: performance.now(), done: doneOf(task) };
   let rate = 0;
-  let begun = false;
   const draw = (/** @type {any} */ next) => {
     const now = performance.now();
     const done = doneOf(next);
@@ -26,16 +25,16 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       rate = ((done - seen.done) * 1000) / Math.max(1, now - seen.at);
       seen = { at: now, done };
     }
-    // A button that is drawn again while it is pressed is not pressed.
-    if (!begun || next.status !== task.status) fill(actions, actionsOf(next));
-    begun = true;
+    const { status } = task;
     task = next;
+    // If a button is drawn again while somebody presses it, the press is lost.
+    if (status !== task.status) fill(actions, actionsOf());
     document.title = `${task.status === "completed" ? task.outcome : `${task.progress} %`} · ${task.action} · Caseload`;
-    fill(head, headOf(task));
-    fill(rest, restOf(task));
+    fill(head, headOf());
+    fill(rest, restOf());
   };
   const file = (/** @type {string} */ kind, /** @type {string} */ format) => h("a", { href: `${base}${path(kind)}?download=true&format=${format}`, download: `${kind}-${id}.${format}.gz` }, format === "jsonl" ? "JSONL" : "CSV");
-  function headOf(/** @type {any} */ task) {
+  function headOf() {
     const { counts } = task;
     const over = task.status === "completed";
     const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
@@ -47,7 +46,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact("time", span(took))),
     ];
   }
-  function actionsOf(/** @type {any} */ task) {
+  function actionsOf() {
     const { counts } = task;
     const over = task.status === "completed";
     return [
@@ -57,7 +56,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" }),
     ];
   }
-  function restOf(/** @type {any} */ task) {
+  function restOf() {
     const over = task.status === "completed";
     return [
       h("h2", null, "Times"),
@@ -79,6 +78,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     notice("a new task has begun");
     go(`task/${family}/${made.task_id}`);
   }
+  fill(actions, actionsOf());
   draw(task);
   if (task.status !== "completed") follow();
   else showChanges();

@@ -170,7 +170,7 @@ pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Fo
     let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
     let mut found =
         read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?;
-    // An id may be named twice, and is found once.
+    // There are fewer rows than ids, too, if an id is unknown or named twice.
     if found.len() < ids.len()
         && let Some(moved) = S::CORE_MOVED
     {

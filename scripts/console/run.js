@@ -41,7 +41,7 @@ try {
     } catch (error) {
       failed += 1;
       console.log(`FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${error.stack.split("\n").slice(0, 12).join("\n     ")}`);
-      await page?.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${failed}.png` }).catch(() => {});
+      await page?.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${group}-${failed}.png` }).catch(() => {});
     }
     browser.wrong.length = 0;
     for (const context of browser.chromium.contexts()) await context.close();

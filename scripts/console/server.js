@@ -57,14 +57,17 @@ export class Server {
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`);
     return text && JSON.parse(text);
   }
-  /** Runs a task to its end. */
-  async task(family, action, lines) {
+  /** Sends a task. */
+  async send(family, action, lines) {
     const form = new FormData();
     form.append("action", action);
     form.append("payload", new Blob([lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n")]), "entries.jsonl");
-    const path = `v2/acme/${family}/bulk_actions`;
-    const answer = await fetch(`${this.url}/${path}`, { method: "POST", headers: { Authorization: `Bearer ${this.key}` }, body: form });
-    const made = await answer.json();
-    return this.call("GET", `${path}/${made.task_id}?wait=60`);
+    const answer = await fetch(`${this.url}/v2/acme/${family}/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${this.key}` }, body: form });
+    return answer.json();
+  }
+  /** Runs a task to its end. */
+  async task(family, action, lines) {
+    const made = await this.send(family, action, lines);
+    return this.call("GET", `v2/acme/${family}/bulk_actions/${made.task_id}?wait=60`);
   }
 }

@@ -111,7 +111,7 @@ pub(crate) fn chunk(
         entries,
         following,
         so_far: None,
-        now: context.clock.now(),
+        clock: context.clock.clone(),
     }
 }
 

@@ -86,6 +86,11 @@ impl Clock {
         Self(Arc::new(now))
     }
 
+    /// A clock that stands still.
+    pub fn stopped(now: UnixMillis) -> Self {
+        Self::new(move || now)
+    }
+
     pub fn now(&self) -> UnixMillis {
         (self.0)()
     }

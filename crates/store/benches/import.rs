@@ -17,7 +17,7 @@ use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{NewCoreProfile, prepare_creates};
 use caseload_model::record::PreparedEntry;
 use caseload_model::task::{Action, TaskOrigin};
-use caseload_model::time::UnixMillis;
+use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, QueueTurn,
     Store, pack_block,
@@ -231,7 +231,7 @@ async fn applied(
         },
         following: None,
         so_far: None,
-        now: NOW,
+        clock: Clock::stopped(NOW),
     };
     let begun = Instant::now();
     let applied = store.apply_chunk(command).await.unwrap();

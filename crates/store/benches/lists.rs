@@ -14,7 +14,7 @@ use caseload_model::issue::prepare_imports;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::payload::{Block, Entry};
 use caseload_model::task::{Action, TaskOrigin};
-use caseload_model::time::UnixMillis;
+use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
     OpenMode, QueueTurn, Store, pack_block,
@@ -186,7 +186,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
                     entries: next,
                     following: None,
                     so_far: None,
-                    now: NOW,
+                    clock: Clock::stopped(NOW),
                 })
                 .await
                 .unwrap();

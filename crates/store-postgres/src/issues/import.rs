@@ -141,7 +141,7 @@ impl<'c> Import<'c> {
     pub(crate) fn new(tx: DomainTx<'c>, command: &ApplyChunk) -> Self {
         Self {
             tx,
-            now: command.now,
+            now: command.clock.now(),
             dry_run: command.dry_run,
             clock: Clock::default(),
             pipeline: CopyPipeline::new(tx.client(), tx.domain),

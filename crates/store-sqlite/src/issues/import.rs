@@ -85,7 +85,7 @@ impl<'c> ImportStore for Import<'c> {
 
 impl<'c> Import<'c> {
     pub(crate) fn new(tx: DomainTx<'c>, command: &ApplyChunk) -> Self {
-        Self { tx, now: command.now, indexing: IndexThread::default(), changed_at: None }
+        Self { tx, now: command.clock.now(), indexing: IndexThread::default(), changed_at: None }
     }
 
     /// Writes the index and the clock's numbers.

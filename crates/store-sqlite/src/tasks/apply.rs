@@ -46,7 +46,7 @@ pub(crate) async fn apply(
             let applied = applied?;
             if applied.task.outcome.is_some() {
                 // The domain's next writing task may begin.
-                context.made_runnable(command.now);
+                context.made_runnable(command.clock.now());
             }
             Ok((applied, (taken, planned, command)))
         })

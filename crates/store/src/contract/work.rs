@@ -14,7 +14,7 @@ use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{AppPatch, CorePatch, CoreTarget, NewCoreProfile};
 use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::task::{Action, Task};
-use caseload_model::time::UnixMillis;
+use caseload_model::time::{Clock, UnixMillis};
 use tokio::sync::watch;
 
 use super::StoreFuture;
@@ -299,7 +299,8 @@ pub struct ApplyChunk {
     /// Of a dry run in several chunks: the changes of the entries before these; the store replaces
     /// them by those after these. If it is empty, `entries` has the earlier entries.
     pub so_far: Option<DryRunSoFar>,
-    pub now: UnixMillis,
+    /// Read when the chunk begins and, if it completes its task, when it ends.
+    pub clock: Clock,
 }
 
 /// The outcome of a chunk.

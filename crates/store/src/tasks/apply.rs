@@ -102,7 +102,7 @@ struct Effects {
 impl Effects {
     fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
         Self {
-            profiles: ProfileChanges::new(clock, command.now),
+            profiles: ProfileChanges::new(clock, command.clock.now()),
             issues: Import::new(command.upsert),
             deletions: Deletions::default(),
         }
@@ -115,7 +115,7 @@ impl Effects {
         let goes_on = command.so_far.is_some() || command.entries.from > 0;
         let Planned { profiles, issues, deleted_issues, .. } = before.unwrap_or_default();
         Self {
-            profiles: ProfileChanges::of_dry_run(command.now, profiles),
+            profiles: ProfileChanges::of_dry_run(command.clock.now(), profiles),
             issues: Import::of_dry_run(command.upsert, issues, goes_on),
             deletions: Deletions::of_dry_run(deleted_issues),
         }
@@ -313,7 +313,7 @@ fn stop(
     command: &ApplyChunk,
     mut locked: LockedTask,
 ) -> Result<LockedTask, StoreError> {
-    complete(&store.statements(), &mut locked, Outcome::Cancelled, command.now, &[])?;
+    complete(&store.statements(), &mut locked, Outcome::Cancelled, command.clock.now(), &[])?;
     save(&store.statements(), &locked)?;
     Ok(locked)
 }
@@ -335,7 +335,7 @@ fn finish(
     let records = records.packed();
     if counts.unprocessed == 0 {
         let outcome = Task::outcome_by_counts(&counts);
-        complete(&store.statements(), &mut locked, outcome, command.now, records)?;
+        complete(&store.statements(), &mut locked, outcome, command.clock.now(), records)?;
     }
     locked.task.assert_lawful();
     let packed: usize = records.iter().map(|block| block.bytes.len()).sum();

@@ -234,7 +234,7 @@ mod tests {
     use caseload_model::ids::{DomainId, DomainName};
     use caseload_model::payload::{Block, Entry};
     use caseload_model::record::PreparedEntry;
-    use caseload_model::time::UnixMillis;
+    use caseload_model::time::{Clock, UnixMillis};
     use parking_lot::Mutex;
 
     use super::*;
@@ -274,7 +274,7 @@ mod tests {
             entries: block(0),
             following: Some(source.clone()),
             so_far: None,
-            now: UnixMillis(0),
+            clock: Clock::stopped(UnixMillis(0)),
         };
         let mut first = ChunkBlocks::begin(&command).unwrap();
         for _ in 0..4 {

@@ -98,6 +98,7 @@ macro_rules! store_suite {
         );
         $crate::store_suite!(@ $open, task_ends:
             cancelling_a_task_without_a_lease_takes_effect_at_once,
+            a_task_is_completed_when_its_last_chunk_ends,
             cancelling_a_running_task_takes_effect_at_its_next_chunk,
             a_cancelled_task_ends_even_if_its_attempt_fails_or_its_lease_expires,
             a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes,

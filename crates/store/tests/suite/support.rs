@@ -13,7 +13,7 @@ use caseload_model::profile::{
     prepare_core_gets, prepare_core_updates, prepare_core_upserts, prepare_creates,
 };
 use caseload_model::task::{Action, Task, TaskOrigin};
-use caseload_model::time::UnixMillis;
+use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
     QueueTurn, RecordKind, Store, StoreError, pack_block,
@@ -126,7 +126,7 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         entries: ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 },
         following: None,
         so_far: None,
-        now,
+        clock: Clock::stopped(now),
     }
 }
 

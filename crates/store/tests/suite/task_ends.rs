@@ -2,6 +2,8 @@
 //! ends, its counts add up and the entries for a retry remain until they expire.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
 use caseload_model::issue_query::Paging;
 use caseload_model::payload::Block;
@@ -9,9 +11,10 @@ use caseload_model::task::{
     Action, Counts, Family, Outcome, Submitter, Task, TaskOrigin, TaskStatus,
 };
 use caseload_model::task_query::TaskFilter;
+use caseload_model::time::Clock;
 use caseload_store::{
-    CancelTask, CreateTask, Domain, FailAttempt, ListTasks, PackedBlock, Store, StoreError,
-    unpack_block,
+    ApplyChunk, CancelTask, ChunkEntries, CreateTask, Domain, EntrySource, FailAttempt, ListTasks,
+    NextEntries, PackedBlock, Store, StoreError, unpack_block,
 };
 use futures_util::future::join_all;
 
@@ -90,6 +93,42 @@ pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store
     let (task_id, family) = ("a".to_owned(), Family::Issues);
     let command = CancelTask { key: None, domain: acme.id, family, task_id, now: NOW };
     assert_not_found(&store.cancel_task(command).await);
+    assert_sound(&store).await;
+}
+
+/// A source without entries. Ten milliseconds pass until it says so.
+#[derive(Debug)]
+struct SlowEnd(Arc<AtomicI64>);
+
+impl EntrySource for SlowEnd {
+    fn take(&self, _: Instant) -> NextEntries {
+        self.0.fetch_add(10, Ordering::Relaxed);
+        NextEntries::Ended
+    }
+
+    fn give_back(&self, _: ChunkEntries) {
+        unreachable!("it has no entries");
+    }
+}
+
+pub(crate) async fn a_task_is_completed_when_its_last_chunk_ends(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for (id, action, dry_run) in [("a", CREATE, false), ("b", CREATE, true), ("r", GET, false)] {
+        let task = CreateTask { dry_run, ..task_of(&acme, id, action, &uids(4), 4) };
+        store.create_task(task).await.unwrap();
+        let claimed = claim(&store, 1).await.remove(0);
+        let passed = Arc::new(AtomicI64::new(0));
+        let (following, reads) = (Arc::new(SlowEnd(passed.clone())), passed.clone());
+        let command = ApplyChunk {
+            following: Some(following),
+            clock: Clock::new(move || later(reads.load(Ordering::Relaxed))),
+            ..chunk(&claimed, next_block(&store, &claimed, 0).await, NOW)
+        };
+        let task = store.apply_chunk(command).await.unwrap().task;
+        let passed = passed.load(Ordering::Relaxed);
+        assert!(passed > 0, "{id} was not asked for what follows");
+        assert_eq!((task.status, task.completed_at), (TaskStatus::Completed, Some(later(passed))));
+    }
     assert_sound(&store).await;
 }
 

@@ -10,7 +10,7 @@ use caseload_location::open;
 use caseload_model::payload::Block;
 use caseload_model::profile::prepare_creates;
 use caseload_model::task::{Outcome, Task};
-use caseload_model::time::UnixMillis;
+use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, QueueTurn, Store,
 };
@@ -66,7 +66,7 @@ impl Other {
             entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
             following: None,
             so_far: None,
-            now: self.now,
+            clock: Clock::stopped(self.now),
         });
         let applied = applied.await.unwrap();
         (applied.task, from + applied.done as u32)

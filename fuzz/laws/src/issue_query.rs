@@ -51,7 +51,8 @@ fn codes(faults: &[ParameterFault]) -> Vec<&'static str> {
     faults.iter().map(|fault| fault.code.as_str()).collect()
 }
 
-fn check(pairs: &Pairs, faults: Option<&Vec<ParameterFault>>) {
+/// Each fault of a refusal names a parameter that was given.
+pub(crate) fn check(pairs: &Pairs, faults: Option<&Vec<ParameterFault>>) {
     for fault in faults.into_iter().flatten() {
         let given = pairs.iter().any(|(name, _)| *name == fault.parameter);
         // A page that is too deep by its size alone is the page's fault.

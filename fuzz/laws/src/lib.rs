@@ -6,6 +6,7 @@
 mod authorization;
 mod block;
 mod conditions;
+mod counts;
 mod cursor;
 mod custom_fields;
 mod entries;
@@ -28,6 +29,8 @@ mod packed;
 mod payload_array;
 mod payload_lines;
 mod pieces;
+mod profile_query;
+mod profile_rows;
 mod profiles;
 mod request;
 mod second;
@@ -58,10 +61,11 @@ const MANY: u32 = 1500;
 const FEW: u32 = 200;
 
 /// All laws, by name.
-pub const LAWS: [Law; 24] = [
+pub const LAWS: [Law; 27] = [
     law("authorization", authorization::holds, words::AUTHORIZATION, MANY),
     law("block", block::holds, &[], MANY),
     law("conditions", conditions::holds, issue_words::CONDITIONS, MANY),
+    law("counts", counts::holds, issue_words::COUNTS, MANY),
     law("cursor", cursor::holds, issue_words::CURSOR, MANY),
     law("custom_fields", custom_fields::holds, issue_words::CUSTOM_FIELDS, MANY),
     law("feedback_rating", feedback_rating::holds, issue_words::RATING, MANY),
@@ -79,6 +83,8 @@ pub const LAWS: [Law; 24] = [
     law("packed", packed::holds, &[], FEW),
     law("payload_array", payload_array::holds, words::JSON, MANY),
     law("payload_lines", payload_lines::holds, words::LINES, MANY),
+    law("profile_query", profile_query::holds, words::PROFILE_QUERY, MANY),
+    law("profile_rows", profile_rows::holds, words::PROFILE_ROWS, MANY),
     law("profiles", profiles::holds, words::PROFILES, MANY),
     law("updates", updates::holds, words::PROFILES, MANY),
     law("urlencoded", urlencoded::holds, words::FORM, MANY),

@@ -462,11 +462,13 @@ fn attachment_and_attachments_imply_each_other() {
 }
 
 #[test]
-fn each_person_is_mentioned_once() {
+fn each_person_is_mentioned_once_with_every_address() {
     let issue = prepare(
         r#"{"created_at":1,"hs_user_id":"eva","author_email":"eva@example.org","assignee_id":"ada",
             "messages":[
-            {"created_at":1,"origin":"end-user","author":{"id":"eva","name":"Eva","emails":["e2"]}},
+            {"created_at":1,"origin":"end-user",
+                "author":{"id":"eva","name":"Eva","emails":["e2","EVA@example.org",""]}},
+            {"created_at":5,"origin":"end-user","author":{"id":"eva","emails":["e3","E2"]}},
             {"created_at":2,"origin":"helpshift",
                 "author":{"id":"ada","name":"Ada","emails":["a@b"]}},
             {"created_at":3,"origin":"helpshift","author":{"id":"bot","name":"Bot"}},
@@ -481,7 +483,7 @@ fn each_person_is_mentioned_once() {
         .collect();
     assert_eq!(
         profiles,
-        [("eva", "Eva", r#"["eva@example.org"]"#), ("tom", "Tom", r#"["t","u"]"#)]
+        [("eva", "Eva", r#"["eva@example.org","e2","e3"]"#), ("tom", "Tom", r#"["t","u"]"#)]
     );
     let agents: Vec<_> =
         issue.agents.iter().map(|a| (a.id.as_str(), a.name.as_str(), a.email.as_deref())).collect();

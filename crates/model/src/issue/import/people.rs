@@ -1,9 +1,10 @@
 //! Who is who in an issue: whose the issue is, who wrote each message, and which app profiles and
 //! agents that names. Missing ids are derived from what is there, so that the same entry always
-//! names the same people.
+//! names the same people. An app profile gets every address that its issue gives, because by each
+//! of them the issue belongs to a person.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::desk_addresses::is_default_address;
 use super::source::Source;
@@ -33,6 +34,23 @@ pub struct AgentMention {
     pub email: Option<String>,
 }
 
+/// An app profile while the addresses of its author are collected.
+struct Writer<'c> {
+    pid: String,
+    name: String,
+    emails: Vec<&'c str>,
+    /// The same addresses, folded.
+    known: HashSet<String>,
+}
+
+impl Writer<'_> {
+    fn into_mention(self) -> AppProfileMention {
+        let mut emails = Vec::new();
+        write_texts(self.emails, &mut emails);
+        AppProfileMention { pid: self.pid, name: self.name, emails }
+    }
+}
+
 /// The people of one issue.
 pub(super) struct People<'c> {
     source: &'c Source<'c>,
@@ -43,7 +61,7 @@ pub(super) struct People<'c> {
     /// The address of the issue's author, folded once: it may be long, and every message of an
     /// end user may be compared with it.
     own_email: String,
-    app_profiles: Vec<AppProfileMention>,
+    writers: Vec<Writer<'c>>,
     agents: Vec<AgentMention>,
     /// Indices in the two lists, by id.
     indices: [HashMap<String, usize>; 2],
@@ -67,15 +85,14 @@ impl<'c> People<'c> {
             assignee,
             hs_user_id: String::new(),
             own_email: fold(author.email),
-            app_profiles: Vec::new(),
+            writers: Vec::new(),
             agents: Vec::new(),
             indices: Default::default(),
             addresses: None,
         };
         people.hs_user_id = people.author_profile(messages);
-        let emails = Some(author.email).filter(|email| !email.is_empty());
         let pid = people.hs_user_id.clone();
-        people.add_app_profile(&pid, author.name, emails.as_slice());
+        people.add_writer(&pid, author.name, &[author.email]);
         if let Some(id) = assignee.id {
             people.add_agent(id, assignee.name.unwrap_or_default(), None);
         }
@@ -87,7 +104,7 @@ impl<'c> People<'c> {
     }
 
     pub(super) fn into_named(self) -> (Vec<AppProfileMention>, Vec<AgentMention>) {
-        (self.app_profiles, self.agents)
+        (self.writers.into_iter().map(Writer::into_mention).collect(), self.agents)
     }
 
     /// The app profile of the issue's author: the given one, else that of the first end user who
@@ -173,7 +190,7 @@ impl<'c> People<'c> {
         };
         let id = person.id.take().unwrap_or_else(|| Cow::Owned(self.missing_id(&person, origin)));
         match origin {
-            Origin::EndUser => self.add_app_profile(&id, person.name, &person.emails),
+            Origin::EndUser => self.add_writer(&id, person.name, &person.emails),
             Origin::Agent => {
                 let own = person.emails.first().filter(|email| !is_default_address(email));
                 self.add_agent(&id, person.name, own.map(|email| (*email).to_owned()));
@@ -217,24 +234,25 @@ impl<'c> People<'c> {
         }
     }
 
-    fn add_app_profile(&mut self, pid: &str, name: &str, emails: &[&str]) {
+    fn add_writer(&mut self, pid: &str, name: &str, emails: &[&'c str]) {
         let at = self.indices[0].get(pid).copied().unwrap_or_else(|| {
-            self.indices[0].insert(pid.to_owned(), self.app_profiles.len());
-            let emails = b"[]".to_vec();
-            self.app_profiles.push(AppProfileMention {
+            self.indices[0].insert(pid.to_owned(), self.writers.len());
+            self.writers.push(Writer {
                 pid: pid.to_owned(),
                 name: String::new(),
-                emails,
+                emails: Vec::new(),
+                known: HashSet::new(),
             });
-            self.app_profiles.len() - 1
+            self.writers.len() - 1
         });
-        let known = &mut self.app_profiles[at];
-        if known.name.is_empty() {
-            name.clone_into(&mut known.name);
+        let writer = &mut self.writers[at];
+        if writer.name.is_empty() {
+            name.clone_into(&mut writer.name);
         }
-        if known.emails == b"[]" && !emails.is_empty() {
-            known.emails.clear();
-            write_texts(emails.iter().copied(), &mut known.emails);
+        for &email in emails.iter().filter(|email| !email.is_empty()) {
+            if writer.known.insert(fold(email)) {
+                writer.emails.push(email);
+            }
         }
     }
 

@@ -105,7 +105,14 @@ static DIALECTS: &[Dialect] = &[
     dialect(&["status", "statuses", "states"], &[&["state"], &["status"]]),
     dialect(&["state"], &[&["status"]]),
     dialect(&["tag", "label", "labels"], &[&["tags"]]),
-    dialect(&["lang", "locale"], &[&["languages"], &["language"]]),
+    dialect(
+        &["lang", "locale", "languages", "preferred_language"],
+        &[&["languages"], &["language"]],
+    ),
+    dialect(&["email", "mail", "email_address"], &[&["identity"], &["author-emails"]]),
+    dialect(&["identities", "uid", "phone", "phone_number"], &[&["identity"]]),
+    dialect(&["last_country", "countries", "country_code"], &[&["country"]]),
+    dialect(&["first_name", "last_name", "full_name", "display_name"], &[&["name"]]),
     dialect(
         &["assignee", "assigned_to", "agent", "owner", "agents"],
         &[

@@ -3,6 +3,7 @@
 use caseload_model::dialects::hint;
 use caseload_model::issue::write::{CREATE_FIELDS, EDIT_FIELDS, NOTE_FIELDS};
 use caseload_model::issue_query::LIST_PARAMETERS;
+use caseload_model::profile_query::CORE_PROFILE_PARAMETERS;
 use caseload_model::task_query::LIST_PARAMETERS as TASK_PARAMETERS;
 
 #[test]
@@ -29,6 +30,13 @@ fn words_of_other_apis_are_answered_with_the_names_here() {
         ("body", NOTE_FIELDS, "did you mean note-text?"),
         ("text", NOTE_FIELDS, "did you mean note-text?"),
         ("assignee", EDIT_FIELDS, "did you mean assignee-id or assignee-email?"),
+        ("email", &CORE_PROFILE_PARAMETERS, "did you mean identity?"),
+        ("email", &LIST_PARAMETERS, "did you mean author-emails?"),
+        ("uid", &CORE_PROFILE_PARAMETERS, "did you mean identity?"),
+        ("last_country", &CORE_PROFILE_PARAMETERS, "did you mean country?"),
+        ("preferred_language", &CORE_PROFILE_PARAMETERS, "did you mean language?"),
+        ("languages", &CORE_PROFILE_PARAMETERS, "did you mean language?"),
+        ("last_name", &CORE_PROFILE_PARAMETERS, "did you mean name?"),
         // If the call has no such thing, and for all other words, the nearest name counts.
         ("limit", &["title"], "did you mean title?"),
         ("stat", &LIST_PARAMETERS, "did you mean state?"),

@@ -38,7 +38,7 @@ const LISTS: [(&str, ListForm); 34] = [
     ("notes", ListForm::Texts),
     ("only", ListForm::Commas),
     ("outcome", ListForm::Commas),
-    ("pids", ListForm::Texts),
+    ("pids", ListForm::Commas),
     ("platform-types", ListForm::Commas),
     ("pointer", ListForm::Texts),
     ("queue-ids", ListForm::Commas),
@@ -318,19 +318,26 @@ impl<'p> Parameters<'p> {
         };
         let mut faults = FilterFaults::default();
         let mut found = Vec::new();
-        if let Json::Array(items) = &tree {
-            for (n, item) in items.iter().enumerate() {
-                match read(item) {
-                    Ok(value) => found.push(value),
-                    Err(Some(why)) => faults.at(&format!("/{n}"), why),
-                    Err(None) => faults.at(
-                        &format!("/{n}"),
-                        format_args!("{} is not an element of {expected}", shown(item)),
-                    ),
+        match &tree {
+            Json::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    match read(item) {
+                        Ok(value) => found.push(value),
+                        Err(Some(why)) => faults.at(&format!("/{n}"), why),
+                        Err(None) => faults.at(
+                            &format!("/{n}"),
+                            format_args!("{} is not an element of {expected}", shown(item)),
+                        ),
+                    }
                 }
             }
-        } else {
-            faults.expected("", expected, &tree);
+            // One member of a list of maps.
+            Json::Object(_) => match read(&tree) {
+                Ok(value) => found.push(value),
+                Err(Some(why)) => faults.at("", why),
+                Err(None) => faults.expected("", expected, &tree),
+            },
+            _ => faults.expected("", expected, &tree),
         }
         match faults.result(found) {
             Ok(found) => Some(found),

@@ -152,7 +152,12 @@ fn countries(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
     let countries = parameters.list_or_why("country", expected, |item| {
         let text = item.as_str().ok_or(None)?;
         let code = alpha_2(text).map(str::to_owned);
-        code.ok_or_else(|| Some(unknown(text, "country", nearest_country(text))))
+        code.ok_or_else(|| {
+            let several = text.contains(',') && text.split(',').all(|part| alpha_2(part).is_some());
+            let hint = "; for several countries, send a JSON array or the parameter several times";
+            let fault = unknown(text, "country", nearest_country(text));
+            Some(if several { fault + hint } else { fault })
+        })
     })?;
     Some(ascending(countries))
 }

@@ -6,7 +6,7 @@ use super::request::ProfileListRequest;
 use crate::issue_query::{ColumnSet, Inside};
 
 /// The columns of a table of core profiles whose caller names none.
-pub const CORE_PROFILE_COLUMNS_DEFAULT: [&str; 18] = [
+pub const CORE_PROFILE_COLUMNS_DEFAULT: [&str; 20] = [
     "core-profile-id",
     "identities",
     "names.first_name",
@@ -14,6 +14,7 @@ pub const CORE_PROFILE_COLUMNS_DEFAULT: [&str; 18] = [
     "names.full_name",
     "names.display_name",
     "tags",
+    "full_privacy_enabled",
     "last_country",
     "last_city",
     "age",
@@ -21,13 +22,14 @@ pub const CORE_PROFILE_COLUMNS_DEFAULT: [&str; 18] = [
     "user_persona",
     "user_vip_segment",
     "user_support_status",
+    "accepted_t_and_c",
     "preferred_language",
     "last_active_date",
     "created_at",
     "updated_at",
 ];
 /// The columns of a table of app profiles whose caller names none.
-pub const APP_PROFILE_COLUMNS_DEFAULT: [&str; 15] = [
+pub const APP_PROFILE_COLUMNS_DEFAULT: [&str; 18] = [
     "pid",
     "app_id",
     "name",
@@ -36,10 +38,13 @@ pub const APP_PROFILE_COLUMNS_DEFAULT: [&str; 15] = [
     "user_paying_segment",
     "user_vip_segment",
     "user_level",
+    "accepted_t_and_c",
+    "app_status",
     "user_support_status",
     "country",
     "city",
     "language",
+    "app_rating",
     "lifetime_value",
     "created_at",
     "updated_at",
@@ -145,7 +150,7 @@ mod tests {
     use crate::profile::{app_field_names, core_field_names};
 
     #[test]
-    fn every_field_is_a_column_and_every_default_column_is_there() {
+    fn every_field_is_a_column_and_each_but_custom_fields_is_one_by_default() {
         let members = |set: &'static ColumnSet| set.members.iter().map(|(member, _)| *member);
         assert!(core_field_names().all(|field| members(&CORE).any(|member| member == field)));
         assert!(app_field_names().all(|field| members(&APP).any(|member| member == field)));
@@ -153,7 +158,17 @@ mod tests {
             let member = column.split('.').next().unwrap_or_default();
             members(set).any(|known| known == member)
         };
-        assert!(CORE_PROFILE_COLUMNS_DEFAULT.iter().all(|column| has(&CORE, column)));
-        assert!(APP_PROFILE_COLUMNS_DEFAULT.iter().all(|column| has(&APP, column)));
+        // The last member is the one that a view adds.
+        let stored = |set: &'static ColumnSet| members(set).take(set.members.len() - 1);
+        for (set, columns) in
+            [(&CORE, &CORE_PROFILE_COLUMNS_DEFAULT[..]), (&APP, &APP_PROFILE_COLUMNS_DEFAULT[..])]
+        {
+            assert!(columns.iter().all(|column| has(set, column)));
+            let mut shown: Vec<&str> =
+                columns.iter().filter_map(|column| column.split('.').next()).collect();
+            shown.dedup();
+            let fields = stored(set).filter(|member| *member != "custom_fields");
+            assert!(shown.into_iter().eq(fields), "{columns:?}");
+        }
     }
 }

@@ -73,7 +73,7 @@ impl Checker {
         if self.is_full() {
             return;
         }
-        let (noun, id_field, shown) = (table.noun, table.id_field, quoted(name));
+        let (noun, id_field, shown) = (table.a_noun(), table.id_field, quoted(name));
         let detail = if purpose == Purpose::Get {
             format!("the entry of a get action has {id_field} alone; leave {shown} out")
         } else if purpose == Purpose::Delete {
@@ -83,12 +83,12 @@ impl Checker {
                  {shown} out"
             )
         } else if name == id_field || table.read_only.contains(&name) {
-            format!("{shown} of a {noun} is set by the service; leave it out")
+            format!("{shown} of {noun} is set by the service; leave it out")
         } else {
             let own = (purpose == Purpose::Update).then_some(id_field);
             let known = table.fields.iter().map(|field| field.name).chain(own);
             let near = nearest_word(name, known).unwrap_or(id_field);
-            format!("{shown} is not a field of a {noun}; the nearest known one is \"{near}\"")
+            format!("{shown} is not a field of {noun}; the nearest known one is \"{near}\"")
         };
         self.fault(Code::UnknownField, &ValuePath::field(name), value, detail);
     }

@@ -73,6 +73,14 @@ pub(super) struct Table {
     pub(super) read_only: &'static [&'static str],
 }
 
+impl Table {
+    /// The noun with its article.
+    pub(super) fn a_noun(&self) -> String {
+        let article = if self.noun.starts_with('a') { "an" } else { "a" };
+        format!("{article} {}", self.noun)
+    }
+}
+
 const fn field(name: &'static str, rule: Rule) -> Field {
     Field { name, rule }
 }

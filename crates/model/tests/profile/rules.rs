@@ -460,6 +460,8 @@ fn an_entry_full_of_faults_leaves_a_bounded_record() {
     let told = &prepared[0].item.as_ref().unwrap_err().faults;
     assert_eq!(told.len(), FAULTS_MAX);
     assert_eq!(told[0].pointer.as_deref(), Some("/pid"));
+    let unknown = "\"field0\" is not a field of an app profile; the nearest known one is \"";
+    assert!(told[1].detail.starts_with(unknown), "{}", told[1].detail);
     let last = &told[FAULTS_MAX - 1].detail;
     assert!(last.ends_with("4902 more faults of this entry are not listed"), "{last}");
 }

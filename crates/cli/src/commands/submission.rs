@@ -165,7 +165,7 @@ impl Submission {
                 let file = self.file.display();
                 let failure = Failure::usage(format!("cannot read the entries of {file}: {error}"));
                 match error {
-                    SplitError::Array | SplitError::ArrayToRename => {
+                    SplitError::ArrayToRename => {
                         failure.with_hint("`jq -c '.[]' FILE` turns an array into lines")
                     }
                     SplitError::Table(CsvFault::Header(_)) => failure.with_hint(

@@ -68,8 +68,6 @@ pub(crate) enum SplitError {
     LineTooLong(u64),
     #[error("element {0} of the array is longer than 64 MiB")]
     ElementTooLong(u64),
-    #[error("it is one JSON array, not one JSON map per line")]
-    Array,
     #[error("line {0} and the lines before it are JSON arrays, not JSON maps")]
     ArrayLines(u64),
     #[error("it is a broken JSON array: {why} at line {line}, element {element}")]

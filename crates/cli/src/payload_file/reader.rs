@@ -26,7 +26,6 @@ pub(crate) struct PartReader {
 /// The forms that a file may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Forms {
-    Lines,
     LinesOrArray,
     /// JSON lines, one JSON array, or a table.
     Profiles(TableForm),
@@ -92,7 +91,6 @@ impl Splitter {
         let (start, first) = blank_start(&mut source)?;
         if first == Some(b'[') {
             return match forms {
-                Forms::Lines => Err(SplitError::Array),
                 Forms::Profiles(form) if !form.renames.is_empty() => Err(SplitError::ArrayToRename),
                 _ => Ok(Self::Array(ArraySplitter::new(source, limits))),
             };

@@ -15,6 +15,7 @@ on_each_store!(blocking:
     one_page_or_one_issue_is_printed_as_the_servers_bytes,
     issues_are_searched_counted_and_printed_as_a_table,
     an_explained_list_names_its_counters_indexes_and_sets,
+    one_array_of_issues_is_imported_like_its_elements_on_lines,
     files_without_lines_of_issues_are_refused_before_anything_is_sent,
     tasks_of_both_paths_are_found_by_their_id,
 );
@@ -91,6 +92,8 @@ fn an_export_of_a_span_includes_both_ends() {
     assert_eq!(titles(&[]), "12345");
     assert_eq!(titles(&["--since", "2000", "--until", "4000"]), "234");
     assert_eq!(titles(&["--since", "2001", "--until", "2999"]), "");
+    let iso = ["--since", "1970-01-01T00:00:02Z", "--until", "1970-01-01T00:00:04Z"];
+    assert_eq!(titles(&iso), "234");
     assert_eq!(titles(&["--until", "1000"]), "1");
 }
 
@@ -199,18 +202,32 @@ fn issues_are_searched_counted_and_printed_as_a_table() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+fn one_array_of_issues_is_imported_like_its_elements_on_lines() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let issue = |at: u64| format!("{{\"title\":\"[{at}]\",\"created_at\":{at}}}");
+    workdir.write("array.json", format!(" [{},\n 7,{}]\n", issue(1_000), issue(2_000)));
+    let said = server.transcript(&["issues", "import", "array.json"]);
+    assert!(said.contains("exit 1") && said.contains("created 2  unchanged 0  failed 1"), "{said}");
+    assert!(said.contains("line 2: not_a_map"), "the line is the number of the element: {said}");
+    let found = server.good(&["issues", "export", "--param", "excludes=messages"]);
+    assert_eq!(found.matches("\"title\":\"[").count(), 2, "{found}");
+}
+
 fn files_without_lines_of_issues_are_refused_before_anything_is_sent() {
     let _guard = redacted();
     let workdir = Workdir::new();
     let server = workdir.serve();
-    workdir.write("array.json", "[{\"created_at\":1}]");
+    workdir.write("array.json", "[{\"created_at\":1700000000000},");
     workdir.write("empty.jsonl", "");
     let mut transcript = String::new();
     for file in ["array.json", "missing.jsonl", ".", "empty.jsonl"] {
         transcript += &(server.transcript(&["issues", "import", file]) + "\n");
     }
     transcript += &(server.transcript(&["issues", "export", "-o", "no/such/folder.jsonl"]) + "\n");
-    transcript += &server.transcript(&["issues", "get", "4711"]);
+    transcript += &(server.transcript(&["issues", "get", "4711"]) + "\n");
+    transcript += &(server.transcript(&["issues", "get", "one"]) + "\n");
+    transcript += &server.transcript(&["issues", "export", "--since", "yesterday"]);
     insta::assert_snapshot!("issues-files", transcript);
 }
 

@@ -17,12 +17,13 @@ use crate::progress::{Progress, Unit};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Only issues created at or after this time, in Unix milliseconds
-    #[arg(long, env = "CASELOAD_SINCE", value_name = "MS", allow_negative_numbers = true)]
-    since: Option<i64>,
-    /// Only issues created at or before this time, in Unix milliseconds
-    #[arg(long, env = "CASELOAD_UNTIL", value_name = "MS", allow_negative_numbers = true)]
-    until: Option<i64>,
+    /// Only issues created at or after this time: Unix milliseconds, or ISO 8601 such as
+    /// 2026-01-31T00:00:00Z
+    #[arg(long, env = "CASELOAD_SINCE", value_name = "TIME", allow_negative_numbers = true)]
+    since: Option<String>,
+    /// Only issues created at or before this time
+    #[arg(long, env = "CASELOAD_UNTIL", value_name = "TIME", allow_negative_numbers = true)]
+    until: Option<String>,
     /// A filter of the API; can be repeated
     #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
           value_parser = parse_param)]
@@ -55,10 +56,9 @@ fn params(args: &ExportArgs) -> Params {
     for (name, value) in &args.params {
         params.push(name, value);
     }
-    let span = [("created_since", args.since), ("created_until", args.until)];
-    for (name, bound) in span {
+    for (name, bound) in [("created_since", &args.since), ("created_until", &args.until)] {
         if let Some(bound) = bound {
-            params.push(name, bound.to_string());
+            params.push(name, bound);
         }
     }
     if !params.has("includes") {

@@ -19,8 +19,8 @@ use crate::progress::{Progress, Unit};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// File of issues, one JSON map per line; may be compressed with gzip or zstd; - means standard
-    /// input
+    /// File of issues, one JSON map per line, or one JSON array; may be compressed with gzip or
+    /// zstd; - means standard input
     file: PathBuf,
     /// Wait for each task to complete; an import always does
     #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
@@ -53,7 +53,7 @@ async fn import(
     let input = Input::open(&args.file)?;
     let progress = Progress::new("importing issues", input.length, Unit::Bytes);
     let read = input.read.clone();
-    let mut parts = PartReader::start(input, PartLimits::IMPORT, Forms::Lines);
+    let mut parts = PartReader::start(input, PartLimits::IMPORT, Forms::LinesOrArray);
     let mut import = FileImport::start(client, submission, &args.outputs, progress)?;
     while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {
         let reached = read.load(Ordering::Relaxed);

@@ -35,6 +35,7 @@ pub(crate) enum IssuesCommand {
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
     /// Id of the issue
+    #[arg(value_parser = issue_id)]
     id: u64,
     #[command(flatten)]
     server: ServerArgs,
@@ -49,6 +50,10 @@ pub(crate) fn run(command: IssuesCommand, printer: &mut Printer) -> Result<Done,
         IssuesCommand::Import(args) => import::run(&args, printer),
         IssuesCommand::Export(args) => block_on(export::run(args, printer)),
     }
+}
+
+fn issue_id(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "the id of an issue is a whole number, such as 28".to_owned())
 }
 
 async fn get(args: GetArgs, printer: &mut Printer) -> Result<Done, Failure> {

@@ -63,6 +63,22 @@ fn a_path_that_is_not_a_store_gets_the_reason() {
 }
 
 #[test]
+fn a_file_of_another_format_is_named_and_stays_as_it_is() {
+    let workdir = Workdir::new();
+    workdir.write("notes.txt", "a letter");
+    for command in [&["domain", "list"][..], &["check"], &["domain", "create", "acme"]] {
+        let output = workdir.run(&[command, &["--store", "sqlite:notes.txt"]].concat());
+        let said = transcript_of(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(
+            said.contains("notes.txt: the file is not a SQLite database\nhint: choose"),
+            "{said}"
+        );
+        assert_eq!((workdir.read("notes.txt"), files(&workdir)), ("a letter".to_owned(), 1));
+    }
+}
+
+#[test]
 fn every_command_on_a_database_without_a_store_says_so_and_makes_no_table() {
     let workdir = Workdir::new();
     let database = Database::empty();

@@ -57,6 +57,7 @@ pub(super) fn require(path: &Path) -> Result<(), Fault> {
         // A file that cannot be looked at is opened for its error.
         Ok(_) | Err(_) => {}
     }
+    refuse_other_format(path)?;
     if is_a_store(path)? { Ok(()) } else { missing(path, Some(NO_TABLES)) }
 }
 
@@ -94,16 +95,20 @@ pub(super) fn refuse_foreign(path: &Path) -> Result<(), Fault> {
     if !found.is_file() {
         return refuse(path, "it is not a file", "choose another path");
     }
+    if found.len() == 0 && !has_lock_file(&resolved(path)) {
+        let hint = "remove the file, or choose another path; a new store makes its own file";
+        return refuse(path, "the file is empty", hint);
+    }
+    refuse_other_format(path)
+}
+
+/// Fails if the file has bytes, but not those at the beginning of a database.
+fn refuse_other_format(path: &Path) -> Result<(), Fault> {
     let mut magic = [0; 16];
     // A file that cannot be read is opened for its error.
     let Ok((file, _)) = database_file(path) else { return Ok(()) };
     let Ok(bytes) = file.read_at(&mut magic, 0) else { return Ok(()) };
-    let magic = &magic[..bytes];
-    if magic.is_empty() && !has_lock_file(&resolved(path)) {
-        let hint = "remove the file, or choose another path; a new store makes its own file";
-        return refuse(path, "the file is empty", hint);
-    }
-    if !magic.is_empty() && *magic != MAGIC[..] {
+    if bytes > 0 && magic[..bytes] != MAGIC[..] {
         return refuse(path, "the file is not a SQLite database", "choose another path");
     }
     Ok(())

@@ -39,7 +39,7 @@ pub(crate) async fn create(
     own_urls: OwnUrls,
     request: Request,
 ) -> Result<Response, Problem> {
-    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
+    let kind = body::kind(&request, ACCEPTED_TYPES)?;
     check_length(&request, &state.config)?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
@@ -84,7 +84,7 @@ pub(crate) async fn read_only(
     state: &AppState,
     caller: &Caller,
 ) -> Result<TaskRequest, Problem> {
-    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
+    let kind = body::kind(&request, ACCEPTED_TYPES)?;
     check_length(&request, &state.config)?;
     let staging = Staging::new(state, caller)?;
     let form = TaskForm::new(kind, family, true, Vec::new(), staging);

@@ -1,7 +1,9 @@
 //! The content types of the calls that take a form, and the answer to a broken urlencoded form.
 
+use axum::body::HttpBody;
+use axum::extract::Request;
 use caseload_model::error_code::ErrorCode;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderValue, header};
 
 use super::urlencoded::BrokenEscape;
 use crate::problem::Problem;
@@ -15,15 +17,19 @@ pub(crate) enum FormKind {
     Json,
 }
 
-/// The kind of form of the content type; `accepted` lists the accepted types for the caller.
-pub(crate) fn kind(headers: &HeaderMap, accepted: &str) -> Result<FormKind, Problem> {
+/// The kind of form of the content type; `accepted` lists the accepted types for the caller. A
+/// request with neither a body nor a content type is a form without fields: HTTP clients send an
+/// empty form in this way, and the answer can then name the missing fields.
+pub(crate) fn kind(request: &Request, accepted: &str) -> Result<FormKind, Problem> {
     let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+    let headers = request.headers();
     let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let given = String::from_utf8_lossy(given);
     match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "application/x-www-form-urlencoded" => Ok(FormKind::Urlencoded),
         "multipart/form-data" => Ok(FormKind::Multipart),
         "application/json" => Ok(FormKind::Json),
+        "" if request.body().size_hint().exact() == Some(0) => Ok(FormKind::Urlencoded),
         "" => unsupported(format!("the request has no Content-Type; send {accepted}")),
         other => {
             let shown: String = other.chars().take(100).collect();

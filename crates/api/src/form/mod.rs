@@ -261,7 +261,7 @@ pub(crate) async fn read<F: Files>(
     files: F,
 ) -> Result<(Fields, F, Memory), Problem> {
     let (config, domain) = (&state.config, caller.domain_id);
-    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
+    let kind = body::kind(&request, ACCEPTED_TYPES)?;
     check_length(&request, config)?;
     let headers = request.headers().clone();
     let stated = request.body().size_hint().exact().map_or(usize::MAX, |bytes| bytes as usize);

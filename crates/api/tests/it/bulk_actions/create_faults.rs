@@ -135,6 +135,16 @@ async fn unsupported_content_types_and_encodings_are_refused() {
 }
 
 #[tokio::test]
+async fn a_request_without_a_body_is_a_form_without_fields() {
+    let server = Server::start().await;
+    for request in [post(&server, PATH), post(&server, PATH).header("Content-Length", "0")] {
+        let (status, body) = refused(request).await;
+        let missing = ["action missing_field", "payload missing_field"].map(str::to_owned);
+        assert_eq!((status, faults(&body)), (400, missing.to_vec()));
+    }
+}
+
+#[tokio::test]
 async fn bodies_that_do_not_match_their_content_type_are_refused() {
     let server = Server::start().await;
     let disposition = "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\n";

@@ -27,7 +27,7 @@ impl TextSource {
                 text_member(fragment, b"title", &mut |text| text.is_empty() || visit(text));
             }
             Self::Messages | Self::Notes => {
-                elements(fragment, |element| text_member(element, b"body", visit));
+                texts_of_each(fragment, b"body", visit);
             }
             Self::FeedbackComment => {
                 text_member(fragment, b"feedback_comment", visit);
@@ -36,19 +36,17 @@ impl TextSource {
     }
 }
 
-/// Passes the text under `key` to `visit`; returns false if `visit` did.
-fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -> bool) -> bool {
-    let mut go_on = true;
+/// Passes the text under `key` to `visit`.
+fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
     members(map, |name, value| {
         if name != key {
             return true;
         }
         if let [b'"', text @ .., b'"'] = value {
-            go_on = visit(text);
+            visit(text);
         }
         false
     });
-    go_on
 }
 
 /// A custom field of an issue.
@@ -75,28 +73,45 @@ pub(crate) fn stored_field(field: &[u8]) -> Option<StoredField<'_>> {
 }
 
 /// Passes the members of a map, with or without braces, to `visit` until it returns false: the key
-/// as it is between its quotes, and the value.
-pub(crate) fn members<'f>(map: &'f [u8], mut visit: impl FnMut(&'f [u8], &'f [u8]) -> bool) {
+/// as it is between its quotes, and the value. The bytes after the last member, if all were passed.
+pub(crate) fn members<'f>(
+    map: &'f [u8],
+    mut visit: impl FnMut(&'f [u8], &'f [u8]) -> bool,
+) -> &'f [u8] {
     let mut rest = map.strip_prefix(b"{").unwrap_or(map);
     while let Some((key, after)) = split(rest)
         && let [b'"', key @ .., b'"'] = key
         && let Some(after) = after.strip_prefix(b":")
         && let Some((value, after)) = split(after)
-        && visit(key, value)
-        && let Some(after) = after.strip_prefix(b",")
     {
+        rest = after;
+        if !visit(key, value) {
+            break;
+        }
+        let Some(after) = after.strip_prefix(b",") else { break };
         rest = after;
     }
+    rest
 }
 
-/// Passes the elements of an array to `visit` until it returns false.
-fn elements<'f>(array: &'f [u8], mut visit: impl FnMut(&'f [u8]) -> bool) {
+/// Passes the text under `key` of each map of an array to `visit`, until it returns false. The
+/// array is read once.
+fn texts_of_each<'f>(array: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
     let mut rest = array.strip_prefix(b"[").unwrap_or_default();
-    while let Some((element, after)) = split(rest)
-        && visit(element)
-        && let Some(after) = after.strip_prefix(b",")
-    {
-        rest = after;
+    while rest.starts_with(b"{") {
+        let (mut go_on, mut is_found) = (true, false);
+        let end = members(rest, |name, value| {
+            if name == key && !is_found {
+                is_found = true;
+                if let [b'"', text @ .., b'"'] = value {
+                    go_on = visit(text);
+                }
+            }
+            go_on
+        });
+        let next = end.strip_prefix(b"}").and_then(|end| end.strip_prefix(b","));
+        let Some(next) = next.filter(|_| go_on) else { return };
+        rest = next;
     }
 }
 

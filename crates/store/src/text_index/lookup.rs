@@ -70,6 +70,33 @@ fn rarest(
 /// A bit for each place of a segment.
 type Places = [u64; SEGMENT_ROWS_MAX / 64];
 
+/// The rows at these places of a segment. Most segments are one range of rows.
+fn rows_at(places: &Places, segment: &RoaringBitmap) -> Result<RoaringBitmap, StoreError> {
+    let first = segment.min().unwrap_or_default();
+    let rows = if segment.max() == Some(first + segment.len().saturating_sub(1) as u32) {
+        let places = set_bits(places).take_while(|place| u64::from(*place) < segment.len());
+        RoaringBitmap::from_sorted_iter(places.map(|place| first + place))
+    } else {
+        let is_hit = |place: usize| places[place >> 6] >> (place & 63) & 1 == 1;
+        let rows = segment.iter().take(SEGMENT_ROWS_MAX).enumerate();
+        let rows = rows.filter(|(place, _)| is_hit(*place)).map(|(_, row)| row);
+        RoaringBitmap::from_sorted_iter(rows)
+    };
+    rows.map_err(|_| StoreError::Corrupt("a segment of the text index has no order".to_owned()))
+}
+
+/// The places whose bit is set, ascending.
+fn set_bits(places: &Places) -> impl Iterator<Item = u32> {
+    places.iter().zip((0..).step_by(64)).flat_map(|(word, first)| {
+        let mut left = *word;
+        std::iter::from_fn(move || {
+            let bit = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (bit < u64::BITS).then_some(first + bit)
+        })
+    })
+}
+
 /// The lists of one segment.
 #[derive(Default)]
 struct Lists {
@@ -105,11 +132,7 @@ impl Lists {
             return Ok(());
         };
         let places = self.places()?;
-        let is_hit = |place: usize| places[place >> 6] >> (place & 63) & 1 == 1;
-        let last = places.iter().rposition(|word| *word != 0);
-        let Some(end) = last.map(|word| (word + 1) << 6) else { return Ok(()) };
-        let rows = segment.rows.iter().take(end).enumerate().filter(|(place, _)| is_hit(*place));
-        found.extend(rows.map(|(_, row)| row));
+        *found |= rows_at(&places, &segment.rows)?;
         Ok(())
     }
 
@@ -136,5 +159,32 @@ impl Lists {
             }
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn places_stand_for_the_rows_of_their_segment(
+            first in 0..100_000_u32,
+            length in 1..3000_u32,
+            gaps in proptest::collection::vec(0..3000_u32, 0..20),
+            hits in proptest::collection::btree_set(0..SEGMENT_ROWS_MAX, 0..600),
+        ) {
+            let mut segment: RoaringBitmap = (first..first + length).collect();
+            for gap in gaps {
+                segment.remove(first + gap);
+            }
+            let mut places: Places = [0; SEGMENT_ROWS_MAX / 64];
+            hits.iter().for_each(|hit| places[hit / 64] |= 1 << (hit % 64));
+            let rows: Vec<u32> = segment.iter().collect();
+            let expected = hits.iter().filter_map(|hit| rows.get(*hit).copied()).collect();
+            prop_assert_eq!(rows_at(&places, &segment).unwrap(), expected);
+        }
     }
 }

@@ -9,6 +9,8 @@ use crate::StoreError;
 pub(super) const SEGMENT_ROWS_MAX: usize = 8192;
 /// No gap has more low bits.
 const LOW_BITS_MAX: u32 = 13;
+/// Bits that usually hold a gap.
+const FILLED_USUAL: u32 = 32;
 
 /// Encodes ascending numbers.
 pub(super) fn encode(numbers: &[u16]) -> Vec<u8> {
@@ -58,10 +60,22 @@ pub(super) fn decode(
     if low_bits > LOW_BITS_MAX {
         return Err(damaged());
     }
+    let mask = (1 << low_bits) - 1;
     let mut bits = Bits { bytes, buffer: 0, filled: 0 };
     let mut next = 0;
-    while let Some(ones) = bits.unary() {
-        let low = bits.take(low_bits).ok_or_else(damaged)?;
+    loop {
+        if bits.filled < FILLED_USUAL {
+            bits.fill();
+        }
+        let ones = bits.buffer.trailing_ones();
+        let (ones, low) = if ones + 1 + low_bits <= bits.filled {
+            let low = (bits.buffer >> (ones + 1)) as u32 & mask;
+            bits.drop(ones + 1 + low_bits);
+            (ones, low)
+        } else {
+            let Some(ones) = bits.unary() else { return Ok(()) };
+            (ones, bits.take(low_bits).ok_or_else(damaged)?)
+        };
         let number = next + ((ones as usize) << low_bits) + low as usize;
         if number >= end {
             return Err(damaged());
@@ -69,13 +83,13 @@ pub(super) fn decode(
         visit(number as u16);
         next = number + 1;
     }
-    Ok(())
 }
 
 fn damaged() -> StoreError {
     StoreError::Corrupt("a list of the text index cannot be read".to_owned())
 }
 
+/// Bits before the end of a list; below `filled`, `buffer` has the next ones.
 struct Bits<'b> {
     bytes: &'b [u8],
     buffer: u64,
@@ -84,7 +98,15 @@ struct Bits<'b> {
 
 impl Bits<'_> {
     fn fill(&mut self) {
-        while self.filled <= 56
+        if let Some(eight) = self.bytes.first_chunk() {
+            // The surplus comes again with the next bytes, in the same place.
+            self.buffer |= u64::from_le_bytes(*eight) << self.filled;
+            let bytes = (u64::BITS - 1 - self.filled) / 8;
+            self.filled += 8 * bytes;
+            self.bytes = &self.bytes[bytes as usize..];
+            return;
+        }
+        while self.filled < u64::BITS - 8
             && let Some((byte, rest)) = self.bytes.split_first()
         {
             self.buffer |= u64::from(*byte) << self.filled;
@@ -94,7 +116,7 @@ impl Bits<'_> {
     }
 
     fn drop(&mut self, bits: u32) {
-        self.buffer = self.buffer.checked_shr(bits).unwrap_or(0);
+        self.buffer >>= bits;
         self.filled -= bits;
     }
 

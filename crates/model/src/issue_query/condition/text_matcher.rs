@@ -140,8 +140,7 @@ impl TextMatcher {
 fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     folded.clear();
     if fragment.is_ascii() {
-        folded.extend_from_slice(fragment);
-        folded.make_ascii_lowercase();
+        folded.extend(fragment.iter().map(u8::to_ascii_lowercase));
     } else if let Ok(text) = std::str::from_utf8(fragment) {
         fold_into(text, folded);
     }

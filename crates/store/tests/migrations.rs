@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 28] = [
+const MIGRATIONS: [(&str, &str); 30] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -120,6 +120,14 @@ const MIGRATIONS: [(&str, &str); 28] = [
     (
         "store-postgres/migrations/V15__profile_sets.sql",
         "83f1b4d25f2adbbc5aa4bcd90593ccc8e631338a377402247d3235adb62c928e",
+    ),
+    (
+        "store-sqlite/migrations/V16__issue_spans.sql",
+        "49d912ee33d93bca3cbd619f6851abda097e6c5d50d4a14040b2fddcc25b8f23",
+    ),
+    (
+        "store-postgres/migrations/V16__issue_spans.sql",
+        "49d912ee33d93bca3cbd619f6851abda097e6c5d50d4a14040b2fddcc25b8f23",
     ),
 ];
 

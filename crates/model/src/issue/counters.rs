@@ -53,13 +53,17 @@ pub const fn span_of_day(day: i64) -> i64 {
     SPANS_FROM + day.div_euclid(SPAN_DAYS)
 }
 
+/// The span that stands in place of a day, counted from 1970-01-01; `None` if it is a day.
+pub const fn span_number(day: i64) -> Option<i64> {
+    if day < SPANS_FIRST { None } else { Some(day - SPANS_FROM) }
+}
+
 /// First and last day of a counter, which counts one day or a span.
 pub const fn counted_days(day: i64) -> (i64, i64) {
-    if day < SPANS_FIRST {
-        return (day, day);
+    match span_number(day) {
+        None => (day, day),
+        Some(span) => (span * SPAN_DAYS, (span + 1) * SPAN_DAYS - 1),
     }
-    let first = (day - SPANS_FROM) * SPAN_DAYS;
-    (first, first + SPAN_DAYS - 1)
 }
 
 /// Longer values count under a hash: no index of a database takes keys of any length.

@@ -18,6 +18,7 @@ mod iso_times;
 mod limits;
 mod list_version;
 mod message;
+mod number_spans;
 mod oldest_first;
 mod person;
 mod plan;
@@ -29,8 +30,8 @@ pub mod write;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{
-    CounterKey, Facet, SPAN_DAYS, counted_days, counted_text, counter_keys, span_of_day,
-    visit_counters,
+    CounterKey, Facet, SPAN_DAYS, counted_days, counted_text, counter_keys, span_number,
+    span_of_day, visit_counters,
 };
 pub use custom_field::{FieldType, has_value};
 pub(crate) use custom_field::{boolean_text, scalar_text};
@@ -46,6 +47,7 @@ pub use limits::{
     ATTACHMENTS_MAX, CUSTOM_FIELDS_MAX, IssuePart, MESSAGES_MAX, META_KEYS_MAX, TAGS_MAX,
 };
 pub use list_version::{ListVersion, ListVersionHasher};
+pub use number_spans::{TermRange, number_spans, numbers_above, numbers_below};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportMode, ImportPlan, IssueRow, MissingWindows,
@@ -53,8 +55,8 @@ pub use plan::{
 };
 pub(crate) use terms::with_text_term;
 pub use terms::{
-    OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
-    visit_terms,
+    OptionalField, TermKind, choice_term, day_term, field_term, number_term, span_term, term_day,
+    text_term, visit_spans, visit_terms,
 };
 pub use view::{IssueView, TimestampFormat};
 

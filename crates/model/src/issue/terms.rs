@@ -7,8 +7,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::counters::distinct_tags;
+use super::counters::{SPAN_DAYS, distinct_tags};
 use super::custom_field::{FieldType, has_value, scalar_text};
+use super::number_spans::number_spans;
 use super::{IssueColumns, IssueFragments};
 use crate::decimal::Decimal;
 use crate::json::{self, Json};
@@ -21,7 +22,9 @@ words! {
     /// ([`day_term`]). `Presence` is an [`OptionalField`] that the issue has. `FieldSet` is a
     /// custom field that has a value, `FieldChoice` the value of a dropdown or checkbox,
     /// `FieldNumber` that of a number or date ([`field_term`]). `AuthorEmail` is folded and absent
-    /// if the address is unknown.
+    /// if the address is unknown. `CreatedSpan`, `UpdatedSpan` and `ChangedSpan` are the spans of
+    /// 32 days of the three times ([`span_term`]), `NumberSpan` the spans of numbers that begin
+    /// alike ([`number_spans`]): of a wide range, few of these sets are read.
     TermKind {
         All = 1 "all",
         State = 2 "state",
@@ -43,6 +46,10 @@ words! {
         EndUser = 18 "end-user",
         AuthorEmail = 19 "author-email",
         FieldNumber = 20 "field-number",
+        CreatedSpan = 21 "created-span",
+        UpdatedSpan = 22 "updated-span",
+        ChangedSpan = 23 "changed-span",
+        NumberSpan = 24 "number-span",
     }
 }
 
@@ -50,7 +57,17 @@ impl TermKind {
     /// Whether most values occur in few issues. Such terms are stored as index entries, not as
     /// sets.
     pub const fn is_sparse(self) -> bool {
-        matches!(self, Self::EndUser | Self::AuthorEmail | Self::FieldNumber)
+        matches!(self, Self::EndUser | Self::AuthorEmail | Self::FieldNumber | Self::NumberSpan)
+    }
+
+    /// The kind of the spans of 32 days that these days are in.
+    pub const fn of_spans(self) -> Option<Self> {
+        match self {
+            Self::Created => Some(Self::CreatedSpan),
+            Self::Updated => Some(Self::UpdatedSpan),
+            Self::Changed => Some(Self::ChangedSpan),
+            _ => None,
+        }
     }
 }
 
@@ -100,6 +117,11 @@ pub fn term_day(term: &[u8]) -> Option<i64> {
     Some((u32::from_be_bytes(bytes) ^ 0x8000_0000).cast_signed().into())
 }
 
+/// The term value of the span of 32 days that a day is in.
+pub fn span_term(day: i64) -> [u8; 4] {
+    day_term(day.div_euclid(SPAN_DAYS))
+}
+
 /// The term value of a custom field that has any value. The values of its choices and numbers begin
 /// with it.
 pub fn field_term(kind: FieldType, key: &str) -> Vec<u8> {
@@ -123,6 +145,15 @@ pub fn number_term(kind: FieldType, key: &str, number: &Decimal) -> Vec<u8> {
     term
 }
 
+/// Passes the terms of the spans to `visit` that a day or a number is in. Other terms have none.
+pub fn visit_spans(kind: TermKind, value: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
+    if kind == TermKind::FieldNumber {
+        number_spans(value, |span| visit(TermKind::NumberSpan, span));
+    } else if let (Some(spans), Some(day)) = (kind.of_spans(), term_day(value)) {
+        visit(spans, &span_term(day));
+    }
+}
+
 /// Passes each term of the issue to `visit`, once.
 pub fn visit_terms(
     issue: &IssueColumns,
@@ -132,9 +163,15 @@ pub fn visit_terms(
     let facts = &issue.facts;
     visit(TermKind::All, b"");
     visit(TermKind::State, facts.state.as_str().as_bytes());
-    visit(TermKind::Created, &day_term(issue.created_at.day()));
-    visit(TermKind::Updated, &day_term(facts.updated_at.day()));
-    visit(TermKind::Changed, &day_term(facts.changed_at.day()));
+    for (kind, at) in [
+        (TermKind::Created, issue.created_at),
+        (TermKind::Updated, facts.updated_at),
+        (TermKind::Changed, facts.changed_at),
+    ] {
+        let day = day_term(at.day());
+        visit(kind, &day);
+        visit_spans(kind, &day, visit);
+    }
     let mut text = |kind, text: Option<&str>| {
         if let Some(text) = text {
             visit_text(kind, text, visit);
@@ -203,7 +240,9 @@ fn visit_fields(fragment: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
             FieldType::Singleline | FieldType::Multiline => {}
             FieldType::Number | FieldType::Date => {
                 if let Some(number) = scalar_text(value).as_deref().and_then(Decimal::parse) {
-                    visit(TermKind::FieldNumber, &number_term(kind, key, &number));
+                    let number = number_term(kind, key, &number);
+                    visit(TermKind::FieldNumber, &number);
+                    visit_spans(TermKind::FieldNumber, &number, visit);
                 }
             }
             FieldType::Dropdown | FieldType::Checkbox => {

@@ -3,7 +3,7 @@
 //! apply them depends on how many issues the set has.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::TermKind;
+use caseload_model::issue::TermRange;
 use caseload_store::StoreError;
 use caseload_store::query::find::within;
 use caseload_store::query::{Answers, Leaf, Matches, Source};
@@ -35,7 +35,8 @@ pub(super) fn find(
     within(source, found, &matches.spans)
 }
 
-/// The rows of each leaf, from one flight: one statement for all terms, one for each other leaf.
+/// The rows of each leaf, from one flight: one statement for all terms, one for each range and
+/// each list of ids.
 fn fetch(
     db: &BlockingClient<'_>,
     domain: DomainId,
@@ -46,7 +47,7 @@ fn fetch(
     let lookups: Vec<(usize, Lookup<'_>)> = leaves
         .iter()
         .enumerate()
-        .filter_map(|(number, leaf)| Some((number, Lookup::of(leaf)?)))
+        .flat_map(|(number, leaf)| Lookup::of(leaf).into_iter().map(move |lookup| (number, lookup)))
         .collect();
     if terms.is_empty() && lookups.is_empty() {
         return Ok(vec![RoaringBitmap::new(); leaves.len()]);
@@ -72,32 +73,32 @@ fn fetch(
     })?;
     let mut answers = TermQuestion::answers(leaves.len(), &of_terms)?;
     for ((number, lookup), rows) in lookups.iter().zip(&of_lookups) {
-        answers[*number] = lookup.answer(rows)?;
+        answers[*number] |= lookup.answer(rows)?;
     }
     Ok(answers)
 }
 
-/// A leaf with a statement of its own.
+/// A leaf, or a part of it, with a statement of its own.
 enum Lookup<'l> {
-    Range { kind: TermKind, from: &'l [u8], until: &'l [u8] },
+    Range(&'l TermRange),
     Ids(Vec<i64>),
 }
 
 impl<'l> Lookup<'l> {
-    fn of(leaf: &'l Leaf) -> Option<Self> {
+    fn of(leaf: &'l Leaf) -> Vec<Self> {
         match leaf {
-            Leaf::Term { .. } | Leaf::Text(_) => None,
-            Leaf::Range { kind, from, until } => Some(Self::Range { kind: *kind, from, until }),
+            Leaf::Term { .. } | Leaf::Text(_) => Vec::new(),
+            Leaf::Ranges(ranges) => ranges.iter().map(Self::Range).collect(),
             Leaf::Ids(ids) => {
                 let ids = ids.iter().filter_map(|id| i64::try_from(*id).ok());
-                Some(Self::Ids(ids.collect()))
+                vec![Self::Ids(ids.collect())]
             }
         }
     }
 
     fn select(&self) -> String {
         match self {
-            Self::Range { kind, .. } => sets::select(*kind, "value >= $3 AND value < $4"),
+            Self::Range(range) => sets::select_range(range.kind),
             Self::Ids(_) => ROWS_OF_IDS.to_owned(),
         }
     }
@@ -109,7 +110,7 @@ impl<'l> Lookup<'l> {
         domain: &i64,
     ) -> Result<Vec<Row>, StoreError> {
         match self {
-            Self::Range { kind, from, until } => {
+            Self::Range(TermRange { kind, from, until }) => {
                 let kind = kind.code() as i16;
                 client.prepared_rows(statement, &[domain, &kind, from, until]).await
             }
@@ -119,7 +120,7 @@ impl<'l> Lookup<'l> {
 
     fn answer(&self, rows: &[Row]) -> Result<RoaringBitmap, StoreError> {
         match self {
-            Self::Range { .. } => sets::union(rows),
+            Self::Range(_) => sets::union(rows),
             Self::Ids(_) => rows.iter().map(|row| row_number(row.get(0))).collect(),
         }
     }

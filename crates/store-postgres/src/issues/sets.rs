@@ -40,6 +40,11 @@ pub(super) fn select(kind: TermKind, predicate: &str) -> String {
     )
 }
 
+/// [`select`] of a range of values, from $3 on and before $4.
+pub(super) fn select_range(kind: TermKind) -> String {
+    select(kind, "value >= $3 AND value < $4")
+}
+
 /// The question for the terms of all leaves: each term with the number of its leaf.
 pub(super) struct TermQuestion<'l> {
     leaves: Vec<i64>,
@@ -135,7 +140,10 @@ pub(super) fn by_value(found: &[Row]) -> Result<BTreeMap<Vec<u8>, RoaringBitmap>
 }
 
 /// Visits value and rows of each block.
-fn visit(found: &[Row], mut show: impl FnMut(&[u8], &RoaringBitmap)) -> Result<(), StoreError> {
+pub(super) fn visit(
+    found: &[Row],
+    mut show: impl FnMut(&[u8], &RoaringBitmap),
+) -> Result<(), StoreError> {
     let mut set = PartialSet::default();
     for row in found {
         let (value, block): (&[u8], i64) = (row.get(0), row.get(1));

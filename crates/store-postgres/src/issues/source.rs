@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{TermKind, day_term, term_day};
+use caseload_model::issue::{TermKind, TermRange, day_term, term_day};
 use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use futures_util::TryStreamExt as _;
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join_all};
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -195,7 +195,8 @@ impl Source for IssueSource<'_> {
 
     fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, StoreError> {
         let kind = sets::kind_of(key);
-        let whole = sets::select(kind, "value BETWEEN $3 AND $4");
+        let days = split.days.map_or_else(Vec::new, |days| days.sets(kind));
+        let whole = sets::select_range(kind);
         let column = column_of(key);
         let edge = |places: [u8; 2]| {
             format!(
@@ -209,17 +210,14 @@ impl Source for IssueSource<'_> {
         let nothing = (i64::MAX, i64::MIN);
         let (before, after) =
             (split.before.map_or(nothing, bounds), split.after.map_or(nothing, bounds));
-        let days = split.days.map(|days| (day_term(days.from), day_term(days.until)));
         let has_edges = split.before.is_some() || split.after.is_some();
         let (whole, edges) = self.db.wait(async {
             let client = self.db.client();
             let (whole, edges) = (client.prepare(&whole).await?, client.prepare(&edges).await?);
-            let days = async {
-                let Some((from, until)) = days else { return Ok(Vec::new()) };
-                let (from, until) = (from.as_slice(), until.as_slice());
-                let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), &from, &until];
+            let days = days.iter().map(async |TermRange { kind, from, until }| {
+                let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), from, until];
                 client.prepared_rows(&whole, params).await
-            };
+            });
             let ends = async {
                 if !has_edges {
                     return Ok(Vec::new());
@@ -228,9 +226,12 @@ impl Source for IssueSource<'_> {
                     &[&self.domain.0, &before.0, &before.1, &after.0, &after.1];
                 client.prepared_rows(&edges, params).await
             };
-            try_join(days, ends).await
+            try_join(try_join_all(days), ends).await
         })?;
-        let mut rows = sets::union(&whole)?;
+        let mut rows = RoaringBitmap::new();
+        for sets in whole {
+            rows |= sets::union(&sets)?;
+        }
         for row in edges {
             rows.insert(row_number(row.get(0))?);
         }

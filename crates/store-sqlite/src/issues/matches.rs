@@ -73,7 +73,7 @@ fn answer(
 ) -> Result<RoaringBitmap, Fault> {
     match leaf {
         Leaf::Term { kind, values } => sets::any(conn, domain, *kind, values, blocks),
-        Leaf::Range { kind, from, until } => sets::between(conn, domain, *kind, from, until),
+        Leaf::Ranges(ranges) => sets::between(conn, domain, ranges),
         Leaf::Ids(ids) => sets::ids(conn, domain, ids),
         Leaf::Text(text) => Ok(candidates(&Tx(conn), domain, text)?),
     }

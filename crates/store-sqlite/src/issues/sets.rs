@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{TermKind, day_term};
+use caseload_model::issue::{TermKind, TermRange};
 use caseload_model::issue_query::{SortKey, TimeRange};
 use caseload_store::query::{DaySplit, Index};
 use caseload_store::rowset::{RowSetBuilder, decode, row_number};
@@ -63,15 +63,26 @@ fn add_term(
     Ok(())
 }
 
-/// The issues with a term of this kind from `from` on and before `until`.
+/// The issues with a term in one of these ranges.
 pub(super) fn between(
     conn: &Connection,
     domain: DomainId,
-    kind: TermKind,
-    from: &[u8],
-    until: &[u8],
+    ranges: &[TermRange],
 ) -> Result<RoaringBitmap, Fault> {
     let mut rows = RowSetBuilder::default();
+    for range in ranges {
+        add_range(conn, domain, range, &mut rows)?;
+    }
+    Ok(rows.finish())
+}
+
+fn add_range(
+    conn: &Connection,
+    domain: DomainId,
+    range: &TermRange,
+    into: &mut RowSetBuilder,
+) -> Result<(), Fault> {
+    let TermRange { kind, from, until } = range;
     if !kind.is_sparse() {
         let mut select = conn.prepare_cached(
             "SELECT block, rows FROM issue_sets
@@ -79,9 +90,9 @@ pub(super) fn between(
         )?;
         let mut found = select.query(params![domain.0, kind.code(), from, until])?;
         while let Some(row) = found.next()? {
-            rows.add(row.get(0)?, blob(row, 1)?)?;
+            into.add(row.get(0)?, blob(row, 1)?)?;
         }
-        return Ok(rows.finish());
+        return Ok(());
     }
     let mut select = conn.prepare_cached(
         "SELECT rows FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
@@ -91,10 +102,10 @@ pub(super) fn between(
         let bound = params![domain.0, kind.code(), block, from, until];
         let mut found = select.query(bound)?;
         while let Some(row) = found.next()? {
-            rows.add(block, blob(row, 0)?)?;
+            into.add(block, blob(row, 0)?)?;
         }
     }
-    Ok(rows.finish())
+    Ok(())
 }
 
 /// Visits the whole set of each value until `visit` returns false. The rows have value, block and
@@ -133,7 +144,8 @@ fn blocks_of(conn: &Connection, domain: DomainId) -> Result<Vec<u32>, Fault> {
     Ok(blocks.collect::<Result<_, _>>()?)
 }
 
-/// The issues in a span of time: whole days from their sets, the ends from the index.
+/// The issues in a span of time: whole days from their sets and from those of 32 days, the ends
+/// from the index.
 pub(super) fn span(
     conn: &Connection,
     domain: DomainId,
@@ -141,17 +153,8 @@ pub(super) fn span(
     split: &DaySplit,
 ) -> Result<RoaringBitmap, Fault> {
     let mut rows = RowSetBuilder::default();
-    if let Some(days) = split.days {
-        let mut select = conn.prepare_cached(
-            "SELECT block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4",
-        )?;
-        let (from, until) = (day_term(days.from), day_term(days.until));
-        let kind = kind_of(key).code();
-        let mut found = select.query(params![domain.0, kind, from, until])?;
-        while let Some(row) = found.next()? {
-            rows.add(row.get(0)?, blob(row, 1)?)?;
-        }
+    for range in split.days.iter().flat_map(|days| days.sets(kind_of(key))) {
+        add_range(conn, domain, &range, &mut rows)?;
     }
     for end in [split.before, split.after].into_iter().flatten() {
         add_end(conn, domain, key, end, &mut rows)?;

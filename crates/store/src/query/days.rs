@@ -1,7 +1,7 @@
 //! Days, as counters and day sets number them, and the days of a span of time: a span is whole days
 //! plus at most two partial ones, its ends.
 
-use caseload_model::issue::{SPAN_DAYS, span_of_day};
+use caseload_model::issue::{SPAN_DAYS, TermKind, TermRange, day_term, span_number, span_of_day};
 use caseload_model::issue_query::TimeRange;
 use caseload_model::time::{DAY_MS, UnixMillis};
 
@@ -36,6 +36,20 @@ impl Days {
             [self, NONE, NONE]
         };
         ranges.into_iter().filter(|days| days.from <= days.until)
+    }
+
+    /// Sets whose union has the issues of these days. `kind` is the one of the days' sets.
+    pub fn sets(self, kind: TermKind) -> Vec<TermRange> {
+        let range = |Self { from, until }| {
+            let (kind, from, until) = match (kind.of_spans(), span_number(from)) {
+                (Some(kind), Some(first)) => (kind, first, first + until - from),
+                _ => (kind, from, until),
+            };
+            // The least value after the last one.
+            let until = [&day_term(until)[..], &[0]].concat();
+            TermRange { kind, from: day_term(from).to_vec(), until }
+        };
+        self.counters().map(range).collect()
     }
 }
 
@@ -98,7 +112,7 @@ pub(super) const fn instants_of(days: Days) -> TimeRange {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
-    use caseload_model::issue::counted_days;
+    use caseload_model::issue::{counted_days, span_term};
 
     use super::*;
 
@@ -156,6 +170,25 @@ mod tests {
             assert!(read <= 2 * 31 + (until - from + 1) / SPAN_DAYS, "{from} {until}: {read}");
         }
         assert_eq!(DAYS_ALL.counters().count(), 1);
+    }
+
+    #[test]
+    fn each_day_of_a_range_is_in_one_of_its_sets_and_no_other_day_is() {
+        let ranges = [(0, 31), (0, 0), (1, 31), (5, 9), (-40, 70), (-64, -33), (31, 64)];
+        let open = [(DAYS_ALL.from, 40), (-3, DAYS_ALL.until), (DAYS_ALL.from, DAYS_ALL.until)];
+        for (from, until) in ranges.into_iter().chain(open) {
+            let sets = Days { from, until }.sets(TermKind::Updated);
+            for day in -200..200 {
+                let terms =
+                    [(TermKind::Updated, day_term(day)), (TermKind::UpdatedSpan, span_term(day))];
+                let found = sets.iter().flat_map(|set| terms.iter().map(move |term| (set, term)));
+                let found = found.filter(|(set, (kind, term))| {
+                    *kind == set.kind && set.from[..] <= term[..] && term[..] < set.until[..]
+                });
+                let expected = usize::from((from..=until).contains(&day));
+                assert_eq!(found.count(), expected, "{from} {until}: {day}");
+            }
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@
 use caseload_model::decimal::Decimal;
 use caseload_model::fold::fold;
 use caseload_model::issue::{
-    FieldType, ISSUE_MODE_DEFAULT, OptionalField, TermKind, choice_term, field_term, number_term,
-    text_term,
+    FieldType, ISSUE_MODE_DEFAULT, OptionalField, TermKind, TermRange, choice_term, field_term,
+    number_term, numbers_above, numbers_below, text_term,
 };
 use caseload_model::issue_query::{
     Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery, RatingSet, SortKey,
@@ -196,7 +196,7 @@ fn modes(sets: &mut Vec<Set>, wanted: Option<&[String]>) {
     }
     // No term of a text has this many bytes of the highest value.
     let (from, until) = (Vec::new(), vec![0xff; 32]);
-    let any = Set::Leaf(Leaf::Range { kind: TermKind::Mode, from, until });
+    let any = Set::Leaf(Leaf::Ranges(vec![TermRange { kind: TermKind::Mode, from, until }]));
     sets.push(Set::Or(vec![named, any.not()]));
 }
 
@@ -295,15 +295,10 @@ fn custom_field(kind: FieldType, key: &str, test: &FieldTest) -> Set {
 
 fn number(kind: FieldType, key: &str, comparison: Comparison, number: &Decimal) -> Set {
     let value = number_term(kind, key, number);
-    let first = field_term(kind, key);
-    let range = |from: Vec<u8>, until: Vec<u8>| {
-        Set::Leaf(Leaf::Range { kind: TermKind::FieldNumber, from, until })
-    };
     match comparison {
         Comparison::Is => Set::term(TermKind::FieldNumber, value),
         Comparison::IsNot => Set::term(TermKind::FieldNumber, value).not(),
-        Comparison::Smaller => range(first, value),
-        // From the least value after this one, until one after every number of the field.
-        Comparison::Greater => range([&value[..], &[0]].concat(), [&first[..], &[0xff]].concat()),
+        Comparison::Smaller => Set::Leaf(Leaf::Ranges(numbers_below(&value))),
+        Comparison::Greater => Set::Leaf(Leaf::Ranges(numbers_above(&value))),
     }
 }

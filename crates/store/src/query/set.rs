@@ -3,7 +3,7 @@
 //! one by one while the expression is evaluated. Complements are never built: a result is a set, or
 //! the rows that are missing from a set.
 
-use caseload_model::issue::TermKind;
+use caseload_model::issue::{TermKind, TermRange};
 use roaring::RoaringBitmap;
 
 /// A question that an index of terms or ids answers.
@@ -11,8 +11,8 @@ use roaring::RoaringBitmap;
 pub enum Leaf {
     /// The issues that have at least one of these terms.
     Term { kind: TermKind, values: Vec<Vec<u8>> },
-    /// The issues with a term of this kind from `from` on and before `until`.
-    Range { kind: TermKind, from: Vec<u8>, until: Vec<u8> },
+    /// The issues with a term in at least one of these ranges.
+    Ranges(Vec<TermRange>),
     /// The issues with these ids.
     Ids(Vec<u64>),
     /// The rows that may contain this text, by the text index. Some of these may be gone.

@@ -138,8 +138,13 @@ pub(super) fn set(set: &Set) -> String {
 fn leaf(leaf: &Leaf) -> String {
     match leaf {
         Leaf::Term { kind, values } => term(*kind, values),
-        Leaf::Range { kind: TermKind::Mode, .. } => "has an issue mode".to_owned(),
-        Leaf::Range { from, .. } => format!("{} within a range", field(from).0),
+        Leaf::Ranges(parts) => match parts.first() {
+            Some(part) if part.kind == TermKind::Mode => "has an issue mode".to_owned(),
+            part => {
+                let from = part.map_or(&[][..], |part| &part.from);
+                format!("{} within a range", field(from).0)
+            }
+        },
         Leaf::Ids(ids) if ids.len() == 1 => "one of 1 id".to_owned(),
         Leaf::Ids(ids) => format!("one of {} ids", ids.len()),
         Leaf::Text(text) => format!("may contain {text:?} by the text index"),
@@ -158,7 +163,9 @@ fn term(kind: TermKind, values: &[Vec<u8>]) -> String {
         }
         TermKind::FieldSet => return fields(values, |name, _| format!("{name} is set")),
         TermKind::FieldChoice => return fields(values, |name, value| format!("{name} is {value}")),
-        TermKind::FieldNumber => return fields(values, |name, _| format!("{name} is one number")),
+        TermKind::FieldNumber | TermKind::NumberSpan => {
+            return fields(values, |name, _| format!("{name} is one number"));
+        }
         TermKind::State => "state",
         TermKind::App => "app",
         TermKind::Assignee if values.iter().all(Vec::is_empty) && !values.is_empty() => {
@@ -176,6 +183,9 @@ fn term(kind: TermKind, values: &[Vec<u8>]) -> String {
         TermKind::Created => "day of creation",
         TermKind::Updated => "day of last update",
         TermKind::Changed => "day of state change",
+        TermKind::CreatedSpan => "span of creation",
+        TermKind::UpdatedSpan => "span of last update",
+        TermKind::ChangedSpan => "span of state change",
     };
     format!("{name} {}", alternatives(values.iter().map(|value| text(value))))
 }

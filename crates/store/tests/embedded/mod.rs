@@ -19,6 +19,7 @@ mod people;
 mod poison;
 mod profile_sets;
 mod slot_leasing;
+mod spans;
 mod steps;
 #[cfg(debug_assertions)]
 mod texts;

@@ -1,0 +1,51 @@
+//! Makes the sets of spans of a store from before them.
+
+use caseload_model::ids::DomainId;
+use caseload_store::StoreError;
+use caseload_store::issues::{SpanSets, UNITED, take_missing_spans};
+use caseload_store::rowset::{block_of, row_number};
+use caseload_store::sql::Sql as _;
+
+use super::sets;
+use crate::engine::BlockingClient;
+
+/// Makes the missing sets, in the transaction of the caller. Of several servers that begin, one
+/// does it.
+pub(crate) fn complete_spans(db: &BlockingClient<'_>) -> Result<(), StoreError> {
+    if !take_missing_spans(db)? {
+        return Ok(());
+    }
+    let last_rows = "SELECT domain_id, last_issue_row FROM domain_clocks ORDER BY domain_id";
+    let domains = db.list(last_rows, &[], |row| Ok((DomainId(row.get(0)?), row.get::<i64>(1)?)))?;
+    for (domain, last) in domains {
+        for block in 0..=block_of(row_number(last)?) {
+            complete_block(db, domain, block)?;
+        }
+    }
+    Ok(())
+}
+
+fn complete_block(db: &BlockingClient<'_>, domain: DomainId, block: u32) -> Result<(), StoreError> {
+    let (domain, number) = (domain.0, i64::from(block));
+    let mut sets = SpanSets::default();
+    for kind in UNITED {
+        let code = kind.code() as i16;
+        let select = sets::select(kind, "block = $3");
+        let found = db.wait(db.client().rows(&select, &[&domain, &code, &number]))?;
+        sets::visit(&found, |value, rows| sets.add(kind, value, rows))?;
+    }
+    let (dense, sparse): (Vec<_>, Vec<_>) =
+        sets.finish()?.into_iter().partition(|(kind, ..)| !kind.is_sparse());
+    for (table, sets) in [("issue_sets", dense), ("issue_values", sparse)] {
+        let kinds: Vec<i16> = sets.iter().map(|(kind, ..)| kind.code() as i16).collect();
+        let values: Vec<&[u8]> = sets.iter().map(|(_, value, _)| &value[..]).collect();
+        let rows: Vec<&[u8]> = sets.iter().map(|(.., rows)| &rows[..]).collect();
+        let insert = format!(
+            "INSERT INTO {table} (domain_id, kind, value, block, rows)
+             SELECT $1, n.kind, n.value, $2, n.rows
+             FROM unnest($3::smallint[], $4::bytea[], $5::bytea[]) AS n (kind, value, rows)"
+        );
+        db.wait(db.client().execute(&insert, &[&domain, &number, &kinds, &values, &rows]))?;
+    }
+    Ok(())
+}

@@ -19,7 +19,7 @@ pub(crate) struct Case {
 /// A filter: its name, and its parameters in request number `n`.
 type Filter = (&'static str, fn(usize) -> String);
 
-const DAY: i64 = 86_400_000;
+pub(crate) const DAY: i64 = 86_400_000;
 
 /// A span of a quarter to three quarters of all days; it begins and ends within a day.
 pub(crate) fn span(n: usize) -> (i64, i64) {
@@ -40,7 +40,7 @@ fn app(n: usize) -> String {
     format!("&app-ids=%5B%22load_app_{:02}%22%5D", n % 20)
 }
 
-fn tag(n: usize) -> String {
+pub(crate) fn tag(n: usize) -> String {
     format!("&tags=%7B%22or%22:%5B%22{}%22%5D%7D", data::tag(n % 60))
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn email(author: usize) -> String {
     format!("{}.{author}@example.org", word(author % 700))
 }
 
-fn word(n: usize) -> String {
+pub(crate) fn word(n: usize) -> String {
     let (a, b, c) = (n % 32, n / 32 % 32, n / 1024);
     [SYLLABLES[a], SYLLABLES[b], if c > 0 { SYLLABLES[c % 32] } else { "" }].concat()
 }

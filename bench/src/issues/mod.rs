@@ -10,6 +10,7 @@ mod index;
 pub(crate) mod memory;
 mod raw;
 pub(crate) mod scan;
+mod texts;
 pub(crate) mod wire;
 
 use std::path::Path;
@@ -32,6 +33,8 @@ const ROUNDS: usize = 3;
 /// Different requests of a case, each with a body in the memory server. Together, pages have more
 /// bytes than the cache of a core, for both sides.
 const VARIETY: usize = 64;
+/// Rows that the text index has not taken in yet, and that a search may read beside it.
+const MARKED_FEW: i64 = 1024;
 
 /// Fills a store at `folder`, which remains.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
@@ -61,6 +64,7 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
     let key = std::fs::read_to_string(folder.join("key"))?;
     let address = server.url.trim_start_matches("http://").to_owned();
     let target = Target { address, key };
+    settled(&store.path()).await?;
     let memory = MemoryServer::start()?;
     let limit = Target { address: memory.address.clone(), key: String::new() };
     let (_, first) =
@@ -78,6 +82,7 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
         line(&scan::cursor_case(&target).await?, &target, &limit, &memory).await?;
     }
     println!();
+    texts::measure(&target, only).await?;
     if "texts".contains(only) {
         scan::texts(&target).await?;
     }
@@ -85,6 +90,17 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
         scan::stream(&target, server.pid(), "/v1/bench/issues").await?;
     }
     server.kill()
+}
+
+/// Waits until the server has taken the texts of a new store into its text index. It leaves marks
+/// of few rows.
+async fn settled(path: &Path) -> Result<()> {
+    let marked = "SELECT coalesce(sum(last_row - first_row + 1), 0) FROM issue_text_marks";
+    let db = rusqlite::Connection::open(path)?;
+    while db.query_row(marked, [], |row| row.get::<_, i64>(0))? >= MARKED_FEW {
+        tokio::time::sleep(TURN).await;
+    }
+    Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]

@@ -108,10 +108,21 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && iso(&format!("{text}T00:00:00"), Bound::Since).is_some()
 }
 
-/// A date and a time of day, with or without a fraction of a second and an offset; without an
-/// offset it is UTC. A blank may separate date and time, as Python prints it, and be in the place
-/// of a plus that was not escaped.
+/// A date and a time of day, with or without seconds, a fraction of a second and an offset; without
+/// an offset it is UTC. A blank may separate date and time, as Python prints it, and be in the
+/// place of a plus that was not escaped.
 fn iso(text: &str, bound: Bound) -> Option<UnixMillis> {
+    const MINUTES: usize = "0000-00-00T00:00".len();
+    match text.split_at_checked(MINUTES) {
+        // Java prints no seconds if there are none.
+        Some((minutes, rest)) if !rest.starts_with([':', '.', ',']) => {
+            iso_with_seconds(&format!("{minutes}:00{rest}"), bound)
+        }
+        _ => iso_with_seconds(text, bound),
+    }
+}
+
+fn iso_with_seconds(text: &str, bound: Bound) -> Option<UnixMillis> {
     let bytes = text.as_bytes();
     let form = b"0000-00-00T00:00:00";
     if !text.is_ascii() || bytes.len() < form.len() {

@@ -178,9 +178,10 @@ fn shown(column: &str) -> String {
     format!("{start:?}")
 }
 
-/// The columns that a view adds to the default ones.
-pub(super) fn default_columns(view: &IssueView) -> Vec<String> {
+/// The default columns, and those that the words of `includes` add: those of the view, and `meta`.
+pub(super) fn default_columns(view: &IssueView, meta: bool) -> Vec<String> {
     let added = [
+        (meta, "meta"),
         (view.custom_fields, "custom_fields"),
         (view.feedback, "feedback_rating"),
         (view.feedback, "feedback_comment"),
@@ -263,10 +264,10 @@ mod tests {
 
     #[test]
     fn includes_add_columns_to_the_default_ones() {
-        let pairs = [("includes".to_owned(), r#"["feedback","queue"]"#.to_owned())];
+        let pairs = [("includes".to_owned(), r#"["feedback","queue","meta"]"#.to_owned())];
         let (columns, view) = parse_list(&pairs).unwrap().table();
         let added = &columns[COLUMNS_DEFAULT.len()..];
-        assert_eq!(added, ["feedback_rating", "feedback_comment", "queue"]);
+        assert_eq!(added, ["meta", "feedback_rating", "feedback_comment", "queue"]);
         assert!(view.feedback && view.queue && view.exclude_messages && !view.custom_fields);
     }
 }

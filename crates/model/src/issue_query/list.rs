@@ -75,6 +75,8 @@ const DEEPER: &str = "To read further, send cursor instead of page: * to begin, 
 pub struct ListRequest {
     pub query: IssueQuery,
     pub view: IssueView,
+    /// Whether `includes` names `meta`, which maps always show: a table then has a column of it.
+    pub meta_column: bool,
     pub paging: Paging,
     /// Whether the caller gave `page`.
     pub explicit_paging: bool,
@@ -89,8 +91,8 @@ pub struct ListRequest {
 impl ListRequest {
     /// The columns of the list as a table, and the view that has the members for them.
     pub fn table(&self) -> (Vec<String>, IssueView) {
-        let named = self.columns.clone();
-        let columns = named.unwrap_or_else(|| columns::default_columns(&self.view));
+        let default = || columns::default_columns(&self.view, self.meta_column);
+        let columns = self.columns.clone().unwrap_or_else(default);
         let view = columns::view_of(&columns, &self.view);
         (columns, view)
     }
@@ -99,7 +101,7 @@ impl ListRequest {
 /// A word of `includes`.
 #[derive(Clone, Copy)]
 enum Include {
-    /// Always shown; asking for it changes nothing.
+    /// Always shown in maps; asking for it adds a column to a table.
     Meta,
     CustomFields,
     Feedback,
@@ -124,9 +126,12 @@ const INCLUDES: [(&str, Include); 8] = [
 /// Reads the parameters of a list: decoded, otherwise as the caller sent them.
 pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &LIST_PARAMETERS);
+    let query = query(&mut parameters);
+    let (view, meta_column) = view(&mut parameters, IssueView::default());
     let request = ListRequest {
-        query: query(&mut parameters),
-        view: view(&mut parameters, IssueView::default()),
+        query,
+        view,
+        meta_column,
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
@@ -140,7 +145,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
 pub fn parse_single(pairs: &[(String, String)]) -> Result<IssueView, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &SINGLE_PARAMETERS);
     let default = IssueView { custom_fields: true, ..IssueView::default() };
-    let view = view(&mut parameters, default);
+    let (view, _) = view(&mut parameters, default);
     if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
 }
 
@@ -250,11 +255,13 @@ pub(crate) fn sort(parameters: &mut Parameters<'_>, keys: &[SortKey], updated: &
     }
 }
 
-fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
+/// The view, and whether `includes` names `meta`.
+fn view(parameters: &mut Parameters<'_>, default: IssueView) -> (IssueView, bool) {
     let mut view = default;
+    let mut meta = false;
     for include in parameters.words("includes", &INCLUDES).unwrap_or_default() {
         match include {
-            Include::Meta => {}
+            Include::Meta => meta = true,
             Include::CustomFields => view.custom_fields = true,
             Include::Feedback => view.feedback = true,
             Include::PrivateNotes => view.private_notes = true,
@@ -268,5 +275,5 @@ fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
     let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
     view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
-    view
+    (view, meta)
 }

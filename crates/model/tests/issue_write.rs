@@ -133,13 +133,24 @@ fn all_faults_of_a_form_are_reported_up_to_a_limit() {
 }
 
 #[test]
+fn a_tag_that_is_too_long_is_named_by_its_place() {
+    let tags = format!(r#"["a","{}"]"#, "é".repeat(1001));
+    let (_, faults) = read_create(&pairs(&[("message-body", "x"), ("tags", &tags)]));
+    let details: Vec<_> = faults.iter().map(|fault| &*fault.detail).collect();
+    assert_eq!(details, ["tags at /1 has 1001 characters; at most 1000 are allowed"]);
+}
+
+#[test]
 fn null_is_not_an_element_of_a_list_of_texts() {
-    for (what, list) in [("tags", "[null]"), ("tags", r#"["a",null]"#), ("cc", "[null]")] {
+    for (what, list, at) in
+        [("tags", "[null]", 0), ("tags", r#"["a",null]"#, 1), ("cc", "[null]", 0)]
+    {
         let fault = ParameterFault {
             parameter: what.to_owned(),
             code: ErrorCode::InvalidValue,
             detail: format!(
-                "{what} holds null; a JSON array of strings such as [\"a\",\"b\"] is expected"
+                "{what} at /{at} holds null; a JSON array of strings such as [\"a\",\"b\"] is \
+                 expected"
             ),
         };
         let (_, of_create) = read_create(&pairs(&[("message-body", "x"), (what, list)]));

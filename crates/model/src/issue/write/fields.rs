@@ -107,13 +107,25 @@ impl<'f> Fields<'f> {
     }
 
     pub(super) fn check_chars(&mut self, spelled: &str, value: &str, chars_max: usize) {
-        if value.len() > chars_max {
-            let chars = value.chars().count();
-            if chars > chars_max {
-                let detail =
-                    format!("{spelled} has {chars} characters; at most {chars_max} are allowed");
-                self.fault(spelled, ErrorCode::OutOfRange, detail);
-            }
+        self.check_chars_at(spelled, || spelled.to_owned(), value, chars_max);
+    }
+
+    /// Checks the length of a text at a place of the field.
+    fn check_chars_at(
+        &mut self,
+        spelled: &str,
+        place: impl FnOnce() -> String,
+        value: &str,
+        chars_max: usize,
+    ) {
+        if value.len() <= chars_max {
+            return;
+        }
+        let chars = value.chars().count();
+        if chars > chars_max {
+            let place = place();
+            let detail = format!("{place} has {chars} characters; at most {chars_max} are allowed");
+            self.fault(spelled, ErrorCode::OutOfRange, detail);
         }
     }
 
@@ -212,13 +224,18 @@ impl<'f> Fields<'f> {
 
     fn texts_of(&mut self, spelled: &str, items: Vec<Json<'f>>, chars_max: usize) -> Vec<String> {
         let mut texts = Vec::with_capacity(items.len());
-        for item in items {
+        for (at, item) in items.into_iter().enumerate() {
             match item {
                 Json::String(text) => {
-                    self.check_chars(spelled, &text, chars_max);
+                    let place = || format!("{spelled} at /{at}");
+                    self.check_chars_at(spelled, place, &text, chars_max);
                     texts.push(text.into_owned());
                 }
-                other => self.unexpected(spelled, TEXTS, &other),
+                other => {
+                    let found = other.type_name();
+                    let detail = format!("{spelled} at /{at} holds {found}; {TEXTS} is expected");
+                    self.invalid(spelled, detail);
+                }
             }
         }
         texts

@@ -34,12 +34,13 @@ impl Zone {
         self.0.is_none()
     }
 
-    /// The day of an instant, counted from 1970-01-01. Before the year -9999 and after 9999, days
-    /// are those of UTC.
+    /// The day of an instant, counted from 1970-01-01. The first and the last offset that the rules
+    /// of a zone have apply to all instants before and after.
     pub fn day_of(&self, at: UnixMillis) -> i64 {
         let Some(zone) = &self.0 else { return at.day() };
-        let offset = Timestamp::from_millisecond(at.0)
-            .map_or(0, |at| i64::from(zone.to_offset(at).seconds()));
+        let end = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
+        let ruled = Timestamp::from_millisecond(at.0).unwrap_or(end);
+        let offset = i64::from(zone.to_offset(ruled).seconds());
         at.0.saturating_add(offset * 1000).div_euclid(DAY_MS)
     }
 }
@@ -157,6 +158,11 @@ mod tests {
         }
         assert!(Zone::named("Etc/UTC").unwrap().is_utc() && Zone::named("utc").unwrap().is_utc());
         assert_eq!(berlin.day_of(UnixMillis(i64::MAX)), i64::MAX / DAY_MS);
+        // The last hour of the year 9999 in UTC, the last hour before the rules end.
+        let last = 2_932_897 * DAY_MS;
+        for (hours, expected) in [(1, 2_932_897), (2, 2_932_896), (48, 2_932_895)] {
+            assert_eq!(berlin.day_of(UnixMillis(last - hours * HOUR)), expected, "{hours}");
+        }
     }
 
     #[test]

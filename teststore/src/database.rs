@@ -4,6 +4,7 @@
 //! every wait has a limit.
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,20 @@ impl Database {
         });
         let url = server::url_of(&name);
         Self { name, url }
+    }
+
+    /// Runs work while the first worker of the cluster is away for this database: the coordinator
+    /// looks for it at an unused port, which the work gets.
+    pub fn without_a_worker(&self, work: impl FnOnce(u16)) {
+        let port = nodes::ports()[0];
+        let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let unused = unused.expect("a port").port();
+        let place = |from, to| {
+            aside(|runtime| runtime.block_on(nodes::move_worker(&self.name, from, to)));
+        };
+        place(port, unused);
+        work(unused);
+        place(unused, port);
     }
 
     /// Its address, with the password.

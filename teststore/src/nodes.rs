@@ -82,6 +82,14 @@ pub async fn join_nodes(database: &str) {
     }
 }
 
+/// Has the coordinator look for a worker at another port, in one database: at an unused port the
+/// worker is away.
+pub async fn move_worker(database: &str, from: u16, to: u16) {
+    let coordinator = connect(&server::url_of(database)).await;
+    let update = format!("UPDATE pg_dist_node SET nodeport = {to} WHERE nodeport = {from}");
+    run(&coordinator, &update).await;
+}
+
 /// Drops the databases of this name on the workers. That on the coordinator goes first: it has
 /// sessions on the workers.
 pub async fn drop_on_workers(database: &str, limit: &str) -> Result<(), String> {

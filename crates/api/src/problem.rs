@@ -248,7 +248,9 @@ impl From<StoreError> for Problem {
                               nothing; try again";
                 Self::unavailable(detail)
             }
-            StoreError::Unreachable(cause) => Self::unreachable(&cause),
+            fault @ (StoreError::Unreachable(_) | StoreError::NodeAway { .. }) => {
+                Self::unreachable(fault.outage().unwrap_or_default())
+            }
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");
                 Self::unavailable("the store cannot answer now; try again")

@@ -1,48 +1,67 @@
-//! Logs an outage of the store once when it begins and once when it ends, however many requests
-//! fail in between. Other errors are logged each time. Remembers the end of the last outage: leases
-//! that ran out until then say nothing about the servers that had them.
-
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+//! Logs an outage of the store when it begins, once a minute, and when it ends, however many
+//! requests fail in between. The store itself logs the outage of a node. Other errors are logged
+//! each time. Remembers the end of the last outage: leases that ran out until then say nothing
+//! about the servers that had them.
 
 use caseload_model::time::UnixMillis;
-use caseload_store::StoreError;
+use caseload_store::{OutageLine, OutageLog, StoreError};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// Whether the store is unreachable, for all loops and workers of a runner.
+#[derive(Debug, Default)]
+pub(crate) struct Outage(Mutex<Times>);
+
 #[derive(Debug)]
-pub(crate) struct Outage {
-    is_on: AtomicBool,
-    /// When the last one ended, in Unix milliseconds; the least number if there was none.
-    ended: AtomicI64,
+struct Times {
+    log: OutageLog,
+    /// When the last one ended; the least number if there was none.
+    ended: UnixMillis,
 }
 
-impl Default for Outage {
+impl Default for Times {
     fn default() -> Self {
-        Self { is_on: AtomicBool::new(false), ended: AtomicI64::new(i64::MIN) }
+        Self { log: OutageLog::default(), ended: UnixMillis(i64::MIN) }
     }
 }
 
 impl Outage {
     /// Records that the store answered.
     pub(crate) fn is_over(&self, now: UnixMillis) {
-        if self.is_on.load(Ordering::Relaxed) && self.is_on.swap(false, Ordering::Relaxed) {
-            self.ended.store(now.0, Ordering::Relaxed);
+        let mut times = self.0.lock();
+        if let Some(lasted) = times.log.ends(Instant::now().into_std()) {
+            times.ended = now;
             // At the level of the error, so that a reader of the one sees the other.
-            tracing::warn!("the store answers again: bulk action tasks go on");
+            let seconds = lasted.as_secs();
+            tracing::warn!(seconds, "the store answers again: bulk action tasks go on");
         }
     }
 
     /// Since when the store has answered: `now` during an outage.
     pub(crate) fn reachable_since(&self, now: UnixMillis) -> UnixMillis {
-        let is_on = self.is_on.load(Ordering::Relaxed);
-        if is_on { now } else { UnixMillis(self.ended.load(Ordering::Relaxed)) }
+        let times = self.0.lock();
+        if times.log.is_on() { now } else { times.ended }
     }
 
     /// Logs a failed request; `what` is a sentence about its purpose.
     pub(crate) fn report(&self, error: &StoreError, what: &'static str) {
-        if !matches!(error, StoreError::Unreachable(_)) {
-            tracing::error!(%error, "{what}");
-        } else if !self.is_on.swap(true, Ordering::Relaxed) {
-            tracing::error!(%error, "the store cannot be reached: bulk action tasks wait for it");
+        match error {
+            StoreError::NodeAway { .. } => {}
+            StoreError::Unreachable(_) => {
+                let line = self.0.lock().log.fails(Instant::now().into_std());
+                match line {
+                    Some(OutageLine::Begins) => tracing::error!(
+                        %error,
+                        "the store cannot be reached: bulk action tasks wait for it"
+                    ),
+                    Some(OutageLine::Lasts(time)) => {
+                        let seconds = time.as_secs();
+                        tracing::error!(%error, seconds, "the store still cannot be reached");
+                    }
+                    None => {}
+                }
+            }
+            _ => tracing::error!(%error, "{what}"),
         }
     }
 }

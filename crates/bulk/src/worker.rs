@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimedTask, FailAttempt, StoreError, log_end};
+use caseload_store::{ClaimedTask, FailAttempt, OutageLog, StoreError, log_end};
+use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::progress::{Progress, Stop};
@@ -22,14 +23,26 @@ const RECORD_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
     let _in_progress = context.work.begin();
     let work = tokio::spawn(process(context.clone(), claim.clone()));
-    let (fault, counted) = match work.await {
+    let task_id = &claim.task.id;
+    let counted = match work.await {
         Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
-        Ok(Err(error)) => (error.to_string(), !passes(&error)),
-        Err(stopped) if stopped.is_panic() => ("a worker panicked".to_owned(), true),
+        Ok(Err(fault)) => {
+            if fault.outage().is_some() {
+                context.outage.report(&fault, "a bulk action task waits");
+            } else {
+                tracing::error!(task_id, %fault, "a bulk action task met a fault");
+            }
+            !passes(&fault)
+        }
+        Err(stopped) if stopped.is_panic() => {
+            let fault = "a worker panicked";
+            tracing::error!(task_id, fault, "a bulk action task met a fault");
+            true
+        }
         Err(_) => return,
     };
-    tracing::error!(task_id = claim.task.id, %fault, "a bulk action task met a fault");
     // Until the fault is recorded, other servers cannot lease the task.
+    let mut log = OutageLog::default();
     while !*context.stopping.borrow() {
         let now = context.clock.now();
         let failed = context.store.fail_attempt(FailAttempt {
@@ -43,7 +56,10 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
         match failed.await {
             Ok(task) => return log_end(&claim.domain_name, &task),
             Err(StoreError::LeaseLost | StoreError::Closed) => return,
-            Err(error) => context.outage.report(&error, "the fault could not be recorded"),
+            Err(error) if log.fails(Instant::now().into_std()).is_some() => {
+                context.outage.report(&error, "the fault could not be recorded");
+            }
+            Err(_) => {}
         }
         let _ = tokio::time::timeout(RECORD_AGAIN, context.stopping.changed()).await;
     }
@@ -69,9 +85,7 @@ async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError>
 }
 
 /// Whether a fault would stop any task and passes by itself.
-const fn passes(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::NotWritten(_) | StoreError::Unreachable(_) | StoreError::QuotaExceeded(_)
-    )
+fn passes(error: &StoreError) -> bool {
+    error.outage().is_some()
+        || matches!(error, StoreError::NotWritten(_) | StoreError::QuotaExceeded(_))
 }

@@ -34,9 +34,10 @@ pub(crate) async fn open_for_server(
     let begun = Instant::now();
     let mut pause = PAUSE_MIN;
     loop {
-        let reason = match caseload_location::open(location, OpenMode::Server).await {
-            Err(StoreError::Unreachable(reason)) => reason,
-            opened => return Ok(opened?),
+        let opened = caseload_location::open(location, OpenMode::Server).await;
+        let reason = match opened.as_ref().err().and_then(StoreError::outage) {
+            Some(reason) => reason.to_owned(),
+            None => return Ok(opened?),
         };
         if begun.elapsed() + pause > patience {
             let failure = Failure::server(format!("cannot open {location}: {reason}"));

@@ -479,6 +479,10 @@ impl Upkeep for PostgresStore {
             if let Some(listener) = listener {
                 listener.stop().await;
             }
+            let watch = self.node_watch.lock().take();
+            if let Some(watch) = watch {
+                watch.stop().await;
+            }
             self.compactor.stop().await;
             self.engine.close();
             Ok(())

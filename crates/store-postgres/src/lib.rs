@@ -12,6 +12,7 @@ mod domains;
 mod engine;
 mod indexes;
 mod issues;
+mod node_watch;
 mod notify;
 mod probe;
 mod profile_lists;

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::address::PostgresAddress;
 use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
 use crate::indexes::complete_indexes;
+use crate::node_watch::NodeWatch;
 use crate::probe::Probe;
 use crate::tasks::{Avoided, Leases};
 use crate::tx::DomainTx;
@@ -34,6 +35,8 @@ pub struct PostgresStore {
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Receives notifications of other servers; admin commands have none.
     pub(crate) listener: Mutex<Option<Listener>>,
+    /// Logs outages of nodes; servers on a cluster have it.
+    pub(crate) node_watch: Mutex<Option<NodeWatch>>,
 }
 
 impl PostgresStore {
@@ -51,6 +54,10 @@ impl PostgresStore {
             }
             OpenMode::Admin | OpenMode::Create => None,
         };
+        let node_watch = match mode {
+            OpenMode::Server => NodeWatch::start(&engine),
+            OpenMode::Admin | OpenMode::Create => None,
+        };
         Ok(Self {
             compactor: issues::Compactor::start(&engine),
             engine,
@@ -60,6 +67,7 @@ impl PostgresStore {
             avoided: Avoided::default(),
             completed: Mutex::default(),
             listener: Mutex::new(listener),
+            node_watch: Mutex::new(node_watch),
         })
     }
 

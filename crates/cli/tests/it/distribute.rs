@@ -2,6 +2,8 @@
 //! commands on a store that is. Without a cluster (`scripts/with-postgres --distributed`) the tests
 //! of the second kind do nothing.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 use caseload_teststore::{Database, nodes, query};
 
 use super::copy::filled;
-use crate::common::{Server, Workdir, profiles, transcript_of};
+use crate::common::{PATIENCE, Server, Workdir, profiles, transcript_of};
 
 /// Time limit for a distribution after one that was killed.
 const AGAIN_MAX: Duration = Duration::from_secs(30);
@@ -158,4 +160,86 @@ fn of_two_distributions_at_once_none_does_harm() {
         assert!(matches!(code, Some(0 | 2)), "{code:?}");
     }
     distributed_at_last(&workdir, database.url());
+}
+
+/// The status of the answer to a request of a domain.
+fn status(server: &Server<'_>, domain: &str, key: &str, method: &str) -> u16 {
+    let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let form = if method == "POST" { "message-body=hello" } else { "" };
+    let request = format!(
+        "{method} /v1/{domain}/issues HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// How often the log has these words.
+fn logged(server: &Server<'_>, words: &str) -> usize {
+    server.log().matches(words).count()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "timed out: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn the_outage_of_a_node_is_a_line_at_its_beginning_and_one_at_its_end() {
+    if !nodes::is_distributed() {
+        return;
+    }
+    let workdir = Workdir::new();
+    let database = Database::from_template();
+    // Of so many domains, each worker has some.
+    let domains: Vec<(String, String)> = (0..6)
+        .map(|n| {
+            let name = format!("acme-{n}");
+            workdir.good(&["domain", "create", &name, "--store", database.url()]);
+            let create = ["key", "create", "--domain", &name, "--store", database.url()];
+            let key = workdir.good(&create).trim().to_owned();
+            (name, key)
+        })
+        .collect();
+    let mut serve = workdir.caseload(&["serve", "--listen", "127.0.0.1:0", "--lease", "2"]);
+    serve.env("CASELOAD_STORE", database.url());
+    let server = Server::spawn(&workdir, domains[0].1.clone(), serve);
+    let answers = |method| -> Vec<u16> {
+        domains.iter().map(|(name, key)| status(&server, name, key, method)).collect()
+    };
+    assert_eq!(answers("POST"), [201; 6]);
+    database.without_a_worker(|port| {
+        let during = answers("POST");
+        assert!(during.contains(&201) && during.contains(&503), "{during:?}");
+        let waits = |statuses: &[u16]| -> Vec<bool> {
+            statuses.iter().map(|status| *status == 503).collect()
+        };
+        assert_eq!(waits(&during), waits(&answers("GET")));
+        until("the outage is logged", || logged(&server, "is away") > 0);
+        // Each second, the runner asks all nodes for texts.
+        thread::sleep(Duration::from_secs(6));
+        let log = server.log();
+        let line = log.lines().find(|line| line.contains("is away")).unwrap();
+        assert!(line.contains(&format!("127.0.0.1:{port}")), "{line}");
+        for ((name, _), status) in domains.iter().zip(&during) {
+            assert_eq!(line.contains(name.as_str()), *status == 503, "{name}: {line}");
+        }
+    });
+    until("its end is logged", || logged(&server, "answer again") > 0);
+    assert_eq!(answers("POST"), [201; 6]);
+    let log = server.log();
+    let background: Vec<&str> = log
+        .lines()
+        .filter(|line| [" WARN ", " ERROR "].iter().any(|level| line.contains(level)))
+        .filter(|line| !line.contains("caseload_api::"))
+        .collect();
+    assert_eq!(background.len(), 2, "{background:#?}");
 }

@@ -49,7 +49,7 @@ impl Engine {
             session.end_read(answer)
         })
         .await
-        .inspect_err(|fault| self.note_damage(fault))
+        .inspect_err(|fault| self.note(fault))
     }
 
     /// Runs a read of a task in one snapshot. It may send very many statements.
@@ -96,7 +96,7 @@ impl Engine {
                 Err(StoreError::Contended) => {}
                 done => {
                     if let Err(fault) = &done {
-                        self.note_damage(fault);
+                        self.note(fault);
                     }
                     self.note_write(began.elapsed(), done.is_ok());
                     return done;

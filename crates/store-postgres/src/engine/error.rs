@@ -1,7 +1,8 @@
 //! Translates faults of the database to those of the contract. Temporary faults (no connection, a
-//! server that restarts, fails over or is a standby) become `Unreachable`. A deadlock or a
-//! serialization failure becomes `Contended`; the engine retries it and callers never see it.
-//! An expected conflict violates a unique constraint.
+//! server that restarts, fails over or is a standby) become `Unreachable`, or `NodeAway` if they
+//! are those of one node of a cluster. A deadlock or a serialization failure becomes `Contended`;
+//! the engine retries it and callers never see it. An expected conflict violates a unique
+//! constraint.
 
 use tokio_postgres::error::{DbError, Error, SqlState};
 
@@ -47,9 +48,22 @@ pub(crate) fn store_error(error: Error) -> StoreError {
         || [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT]
             .contains(code)
     {
-        return StoreError::Unreachable(text);
+        return match node_of(fault) {
+            Some(node) => StoreError::NodeAway { node, fault: text },
+            None => StoreError::Unreachable(text),
+        };
     }
     StoreError::Unavailable(text)
+}
+
+/// The address of the node whose fault a coordinator passes on. It is in the message if there is no
+/// connection to the node, and in the context if the node itself refused a statement.
+fn node_of(fault: &DbError) -> Option<String> {
+    let message = fault.message().split_once("connection to the remote node ");
+    let connecting = message.and_then(|(_, rest)| rest.split_once('@')).map(|(_, rest)| rest);
+    let context = fault.where_().and_then(|text| text.split_once("while executing command on "));
+    let rest = connecting.or(context.map(|(_, rest)| rest))?;
+    rest.split_whitespace().next().map(str::to_owned)
 }
 
 /// Whether a write violated a unique constraint. A cluster reports that of a copy as an internal
@@ -62,8 +76,10 @@ pub(crate) fn is_duplicate(error: &Error) -> bool {
     })
 }
 
+/// The message in one line, with its code.
 fn text_of(fault: &DbError) -> String {
-    format!("{} ({})", fault.message(), fault.code().code())
+    let words: Vec<&str> = fault.message().split_whitespace().collect();
+    format!("{} ({})", words.join(" "), fault.code().code())
 }
 
 /// The text with its cause, because the outer text alone often says little.

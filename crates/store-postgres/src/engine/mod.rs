@@ -30,6 +30,7 @@ use deadpool_postgres::{
 };
 use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
@@ -76,6 +77,16 @@ pub(super) struct Engine {
     bounds: Mutex<Bounds>,
     /// The first damage that was found since the store was opened.
     damage: Mutex<Option<String>>,
+    /// The last node of a cluster that did not answer.
+    lost: watch::Sender<LostNode>,
+}
+
+/// A node of a cluster that did not answer a command.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LostNode {
+    /// Its address.
+    pub(super) node: String,
+    pub(super) fault: String,
 }
 
 impl Engine {
@@ -110,6 +121,7 @@ impl Engine {
             read_limits: ReadLimits::new(CONNECTIONS_MAX),
             bounds: Mutex::default(),
             damage: Mutex::default(),
+            lost: watch::Sender::default(),
         })
     }
 
@@ -168,14 +180,26 @@ impl Engine {
         // The database limits each statement. This limits all of them, and the network.
         let read = tokio::time::timeout(budget, read).await;
         let read = read.unwrap_or(Err(StoreError::DeadlinePassed));
-        read.inspect_err(|fault| self.note_damage(fault))
+        read.inspect_err(|fault| self.note(fault))
     }
 
-    /// Notes damage that a read or a write found.
-    fn note_damage(&self, fault: &StoreError) {
-        if let StoreError::Corrupt(damage) = fault {
-            self.damage.lock().get_or_insert_with(|| damage.clone());
+    /// Notes damage that a read or a write found, and a node that did not answer it.
+    fn note(&self, fault: &StoreError) {
+        match fault {
+            StoreError::Corrupt(damage) => {
+                self.damage.lock().get_or_insert_with(|| damage.clone());
+            }
+            StoreError::NodeAway { node, fault } => {
+                let lost = LostNode { node: node.clone(), fault: fault.clone() };
+                self.lost.send_replace(lost);
+            }
+            _ => {}
         }
+    }
+
+    /// Changes each time that a node of the cluster does not answer a command.
+    pub(super) fn lost_nodes(&self) -> watch::Receiver<LostNode> {
+        self.lost.subscribe()
     }
 
     /// Fails with the first damage that a read or a write found, if one did.
@@ -230,7 +254,7 @@ impl Engine {
     ) -> Result<T, StoreError> {
         let session = self.write_session().await?;
         let answer = not_written(session.run_within(|client| work(client, context)).await);
-        let answer = session.end_write(answer).await?;
+        let answer = session.end_write(answer).await.inspect_err(|fault| self.note(fault))?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(answer)
     }

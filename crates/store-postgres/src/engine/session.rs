@@ -222,6 +222,6 @@ impl Session {
     }
 }
 
-const fn connection_lost<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(StoreError::Unreachable(_)))
+fn connection_lost<T>(answer: &Result<T, StoreError>) -> bool {
+    answer.as_ref().is_err_and(|fault| fault.outage().is_some())
 }

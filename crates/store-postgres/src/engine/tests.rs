@@ -144,6 +144,33 @@ async fn a_commit_with_the_warning_of_a_coordinator_is_not_a_success() {
     many.assert_recovers().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fault_that_a_coordinator_passes_on_names_its_node_in_one_line() {
+    let wire = Wire::new().await;
+    let mut lost = wire.engine.lost_nodes();
+    let refused = "connection to the remote node me@10.0.0.2:5432 failed with the following error:
+         Connection refused";
+    for (code, node, message) in [
+        ("08006", Some("10.0.0.2:5432"), refused),
+        ("57P03", None, "the database system is starting up"),
+        ("XX000", None, "no connection"),
+    ] {
+        let raise = format!("DO $$ BEGIN RAISE '{message}' USING ERRCODE = '{code}'; END $$");
+        let failed = wire.engine.write(raise, |client, sql| Box::pin(client.batch(sql))).await;
+        let fault = failed.unwrap_err();
+        let text = fault.outage().unwrap_or_else(|| panic!("no outage: {fault:?}"));
+        assert!(!text.contains('\n') && text.ends_with(&format!(" ({code})")), "{text}");
+        let named = match &fault {
+            StoreError::NodeAway { node, .. } => Some(node.as_str()),
+            _ => None,
+        };
+        assert_eq!(named, node, "{fault:?}");
+        let noted = lost.has_changed().unwrap().then(|| lost.borrow_and_update().clone());
+        assert_eq!(noted.as_ref().map(|lost| lost.node.as_str()), node);
+    }
+    wire.assert_recovers().await;
+}
+
 /// Statements of a transaction whose commit raises this.
 fn warning_at_commit(raised: &str) -> String {
     const AT_COMMIT: &str = "

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 use caseload_store::tasks::{Claims, begin, choose};
-use caseload_store::{ClaimTasks, StoreError};
+use caseload_store::{ClaimTasks, OutageLog, StoreError};
 use parking_lot::Mutex;
 
 use super::claim::{mark_queued, new_tasks};
@@ -19,20 +19,39 @@ use crate::engine::{Client, Engine};
 /// How long the domains of a node that did not answer are avoided.
 const AVOIDED_FOR: Duration = Duration::from_secs(5);
 
-/// The domains of nodes that did not answer, and until when they are avoided.
+/// The domains whose tasks could not be claimed.
 #[derive(Debug, Default)]
-pub(crate) struct Avoided(Mutex<BTreeMap<DomainId, Instant>>);
+pub(crate) struct Avoided {
+    /// Until when they are avoided.
+    until: Mutex<BTreeMap<DomainId, Instant>>,
+    /// When faults are logged that are not the outage of a node, which is logged by itself.
+    faults: Mutex<OutageLog>,
+}
 
 impl Avoided {
     fn now(&self) -> BTreeSet<DomainId> {
-        let mut avoided = self.0.lock();
+        let mut avoided = self.until.lock();
         avoided.retain(|_, until| *until > Instant::now());
         avoided.keys().copied().collect()
     }
 
     fn add(&self, domains: impl IntoIterator<Item = DomainId>) {
         let until = Instant::now() + AVOIDED_FOR;
-        self.0.lock().extend(domains.into_iter().map(|domain| (domain, until)));
+        self.until.lock().extend(domains.into_iter().map(|domain| (domain, until)));
+    }
+
+    fn log(&self, domain: DomainId, fault: &StoreError) {
+        let is_logged_elsewhere = matches!(fault, StoreError::NodeAway { .. });
+        if !is_logged_elsewhere && self.faults.lock().fails(Instant::now()).is_some() {
+            tracing::error!(%fault, domain = domain.0, "the tasks of a node cannot be claimed");
+        }
+    }
+
+    /// Notes a claim that met no fault.
+    fn end(&self) {
+        if self.now().is_empty() && self.faults.lock().ends(Instant::now()).is_some() {
+            tracing::warn!("the tasks of all nodes can be claimed again");
+        }
     }
 }
 
@@ -82,6 +101,9 @@ async fn claim_into(
         }
         // Tasks of other domains may take the slots of those that failed.
         let wanted = command.tasks_max.saturating_sub(claims.claimed.len());
+        if !failed {
+            avoided.end();
+        }
         if !failed || wanted == 0 {
             return mark_new(engine, avoided, command.now).await;
         }
@@ -111,7 +133,7 @@ async fn avoid(
     domain: DomainId,
     fault: &StoreError,
 ) -> Result<(), StoreError> {
-    tracing::warn!(%fault, domain = domain.0, "the tasks of a node cannot be claimed");
+    avoided.log(domain, fault);
     let same =
         engine.read(None, domain, |client, domain| Box::pin(on_the_same_node(client, *domain)));
     avoided.add(same.await?.into_iter().chain([domain]));

@@ -82,6 +82,10 @@ pub enum StoreError {
     /// taken place; it may be repeated, because commands are idempotent.
     #[error("the database cannot be reached or does not take writes now: {0}")]
     Unreachable(String),
+    /// The same for one node of a cluster: commands that do not need it go on. The store logs its
+    /// outage.
+    #[error("the node {node} of the cluster cannot be reached: {fault}")]
+    NodeAway { node: String, fault: String },
     /// A write conflicted with another one. The store tries it again; callers never see this.
     #[error("a write conflicted with another one")]
     Contended,
@@ -93,6 +97,14 @@ impl StoreError {
     /// A command names a domain that was removed or never was.
     pub fn unknown_domain() -> Self {
         Self::NotFound { what: "the domain".to_owned() }
+    }
+
+    /// The reason, if a part of the store is away or all of it: an outage that passes.
+    pub fn outage(&self) -> Option<&str> {
+        match self {
+            Self::Unreachable(fault) | Self::NodeAway { fault, .. } => Some(fault),
+            _ => None,
+        }
     }
 
     /// A command creates a record of this kind under an existing id.

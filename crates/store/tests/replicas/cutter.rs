@@ -34,6 +34,8 @@ pub(crate) enum Cut {
 struct Plan {
     left: AtomicI64,
     after: AtomicI64,
+    /// Whether the wire stays cut, for all connections.
+    stays_cut: AtomicBool,
     silent: AtomicBool,
     /// Fall silent at the next bytes of a copy.
     silent_in_copy: AtomicBool,
@@ -63,6 +65,7 @@ impl Cutter {
         let plan = Arc::new(Plan {
             left: AtomicI64::new(i64::MAX),
             after: AtomicI64::new(0),
+            stays_cut: AtomicBool::new(false),
             silent: AtomicBool::new(false),
             silent_in_copy: AtomicBool::new(false),
             open: AtomicUsize::new(0),
@@ -95,6 +98,13 @@ impl Cutter {
         self.plan.left.store(nth, Ordering::SeqCst);
     }
 
+    /// Cuts the wire at the `nth` statement from now and leaves it cut until [`Self::was_cut`] is
+    /// asked.
+    pub(crate) fn plan_outage(&self, nth: i64) {
+        self.plan.stays_cut.store(true, Ordering::SeqCst);
+        self.plan(nth, Cut::Before);
+    }
+
     /// Statements until the planned cut.
     pub(crate) fn left(&self) -> i64 {
         self.plan.left.load(Ordering::SeqCst)
@@ -122,6 +132,7 @@ impl Cutter {
 
     /// Cancels the plan. Returns whether the wire was cut.
     pub(crate) fn was_cut(&self) -> bool {
+        self.plan.stays_cut.store(false, Ordering::SeqCst);
         self.plan.left.swap(i64::MAX, Ordering::SeqCst) <= 0
     }
 }
@@ -205,7 +216,11 @@ async fn to_the_cut(
     loop {
         let kind = from.read_u8().await?;
         let length = from.read_u32().await?;
-        let reached = STATEMENTS.contains(&kind) && plan.left.fetch_sub(1, Ordering::SeqCst) == 1;
+        let left = match kind {
+            kind if STATEMENTS.contains(&kind) => plan.left.fetch_sub(1, Ordering::SeqCst),
+            _ => i64::MAX,
+        };
+        let reached = left == 1 || (left < 1 && plan.stays_cut.load(Ordering::SeqCst));
         if reached && plan.after.load(Ordering::SeqCst) == 0 {
             return Ok(Some(Cut::Before));
         }

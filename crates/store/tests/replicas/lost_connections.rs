@@ -2,6 +2,7 @@
 //! either fails for certain or can be repeated safely, the task completes, and each entry takes
 //! effect once.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use caseload_store::{
     ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Idempotent, OpenMode, QueueTurn,
     RenewLeases, StagePayload, Store, StoreError,
 };
+use caseload_teststore::nodes;
 
 use super::Database;
 use super::cutter::{Cut, Cutter};
@@ -276,4 +278,71 @@ fn closing_a_store_ends_connections_that_are_still_opening() {
         assert!(begun.elapsed() < Duration::from_secs(10), "the connection is still open");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A cluster claims each task in a transaction of its own. If the coordinator is gone in the middle
+/// of a claim, the server has the tasks that it leased until then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_ends_early_has_the_tasks_that_it_leased() {
+    if !nodes::is_distributed() {
+        // One server claims all tasks in one transaction.
+        return;
+    }
+    const TASKS: usize = 3;
+    let database = Database::new();
+    let wire = Cutter::new(&database.url()).await;
+    let (mut store, direct) = (opened(wire.url()), database.client().await);
+    let mut domains = Vec::new();
+    for n in 0..TASKS {
+        let domain = domain(&store, &format!("acme-{n}")).await;
+        let task = task_of(&domain, "t", Action::CreateCoreProfiles, &[uid("a")], 1);
+        store.create_task(task).await.unwrap();
+        domains.push(domain);
+    }
+    let (mut now, mut counts) = (NOW, BTreeSet::new());
+    for nth in 1.. {
+        let server = format!("server-{nth}");
+        let lease_until = UnixMillis(now.0 + LEASE_MS);
+        let claim = ClaimTasks {
+            server: server.clone(),
+            now,
+            lease_until,
+            tasks_max: TASKS,
+            reachable_since: UnixMillis(i64::MIN),
+            turn: QueueTurn::default(),
+        };
+        wire.plan_outage(nth);
+        let claimed = store.claim_tasks(claim).await;
+        let was_cut = wire.was_cut();
+        match &claimed {
+            Ok(claimed) => assert!(!was_cut || !claimed.is_empty(), "an outage is a claim"),
+            Err(fault) => assert!(was_cut && fault.outage().is_some(), "{fault:?}"),
+        }
+        let claimed = claimed.unwrap_or_default();
+        counts.insert(claimed.len());
+        let leased = "SELECT domain_id, lease_epoch FROM task_queue WHERE lease_server = $1";
+        let leased: BTreeMap<i64, i64> = direct
+            .query(leased, &[&server])
+            .await
+            .unwrap()
+            .iter()
+            .map(|row| (row.get(0), row.get(1)))
+            .collect();
+        // A commit without an answer may have leased one more.
+        assert!((claimed.len()..=claimed.len() + 1).contains(&leased.len()), "{leased:?}");
+        for claimed in &claimed {
+            assert_eq!(leased.get(&claimed.domain.0), Some(&claimed.lease_epoch));
+        }
+        if !was_cut {
+            break;
+        }
+        // The leases run out, and so does the time for which the server avoids domains.
+        now = UnixMillis(now.0 + LEASE_MS + 1);
+        store = opened(wire.url());
+    }
+    assert_eq!(counts, (0..=TASKS).collect());
+    for domain in &domains {
+        assert_eq!(work(&store, "last", domain, "t").await.outcome, Some(Outcome::Succeeded));
+    }
+    assert_sound(&store).await;
 }

@@ -9,6 +9,7 @@ mod hostile;
 mod laws;
 mod queue;
 mod replicas;
+mod shim;
 mod simulation;
 
 use anyhow::{Result, bail};

@@ -4,10 +4,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use bench::server::{Process, Store};
 use caseload_testdata::SplitMix;
 use caseload_teststore::{Backend, Cluster, Stop, StorePlace};
@@ -209,11 +208,6 @@ impl Stage {
 /// Builds the shim that moves clocks.
 fn shim(folder: &Path) -> Result<PathBuf> {
     let built = folder.join("clock.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/shim/clock.c");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let mut command = Command::new(&compiler);
-    command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&built).args([source, "-ldl"]);
-    let output = command.output().with_context(|| format!("no C compiler {compiler}"))?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    crate::shim::build("clock.c", &built)?;
     Ok(built)
 }

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::database::Database;
 use super::fleet::{Fleet, LEASE_SECONDS};
-use super::{nodes, takeover};
+use super::{disk, nodes, takeover};
 use caseload_testdata::SplitMix;
 
 /// Time for which the tasks of a killed server are watched.
@@ -32,6 +32,7 @@ pub(super) enum Fault {
     WorkerCrash,
     WorkerCutOff,
     WorkerFailover,
+    WorkerFull,
     CoordinatorFailover,
     BetweenCommits,
     Move,
@@ -50,12 +51,13 @@ pub(super) const FAULTS: [Fault; 7] = [
 ];
 
 /// Those of a cluster, which come first there.
-pub(super) const FAULTS_OF_NODES: [Fault; 7] = [
+pub(super) const FAULTS_OF_NODES: [Fault; 8] = [
     Fault::WorkerCrash,
     Fault::BetweenCommits,
     Fault::Move,
     Fault::WorkerCutOff,
     Fault::WorkerFailover,
+    Fault::WorkerFull,
     Fault::CoordinatorFailover,
     Fault::Isolate,
 ];
@@ -82,6 +84,7 @@ impl Fault {
             Self::WorkerCrash => "worker crashed",
             Self::WorkerCutOff => "worker cut off",
             Self::WorkerFailover => "worker failed over",
+            Self::WorkerFull => "disk of a worker full",
             Self::CoordinatorFailover => "coordinator failed over",
             Self::BetweenCommits => "coordinator stopped in a commit",
             Self::Move => "shard moved",
@@ -133,8 +136,9 @@ impl Fault {
             Self::WorkerCrash
             | Self::WorkerCutOff
             | Self::WorkerFailover
+            | Self::WorkerFull
             | Self::CoordinatorFailover
-            | Self::BetweenCommits => outcome = self.strike_node(database, random).await?,
+            | Self::BetweenCommits => outcome = self.strike_node(fleet, database, random).await?,
             Self::Move => {
                 let client = database.client().await?;
                 for _ in 0..2 {
@@ -154,7 +158,12 @@ impl Fault {
     }
 
     /// Makes a fault of some node, and measures how soon tasks go on after it.
-    async fn strike_node(self, database: &Database, random: &mut SplitMix) -> Result<FaultOutcome> {
+    async fn strike_node(
+        self,
+        fleet: &Fleet,
+        database: &Database,
+        random: &mut SplitMix,
+    ) -> Result<FaultOutcome> {
         let mut outcome = FaultOutcome::default();
         let worker = &database.workers[random.below(database.workers.len())];
         let away = Duration::from_millis(500 + random.below(8000) as u64);
@@ -162,6 +171,7 @@ impl Fault {
             Self::WorkerCrash => worker.crash(&database.bin, away).await?,
             Self::WorkerCutOff => worker.cut_off(away).await,
             Self::WorkerFailover => worker.fail_over(database.url(), &database.bin, away).await?,
+            Self::WorkerFull => disk::fill(database, fleet, random.below(2), away).await?,
             Self::CoordinatorFailover => database.fail_over(away).await?,
             _ => {
                 let restart = database.restart("immediate");

@@ -6,6 +6,7 @@
 //! faults, not the timing of the machine.
 
 mod database;
+mod disk;
 mod fault;
 mod fleet;
 mod follow;

@@ -15,13 +15,17 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 use url::Url;
 
-use super::postgres::{NAME, connect, pg_ctl, start_standby};
+use super::postgres::{NAME, connect, pg_ctl, pg_ctl_in, start_standby};
 use crate::laws::DOMAINS;
+use crate::shim;
 
 /// How a shard is moved: without writes in the meantime, or by logical replication.
 const MOVES: [&str; 2] = ["block_writes", "force_logical"];
 /// How often a move is tried: it may wait too long for a lock, or a node may be away.
 const TRIES: u32 = 5;
+
+/// The file next to the files of a server while its disk is full.
+const FULL: &str = "full";
 
 /// Time limit for a commit over two nodes to come by.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -99,6 +103,35 @@ impl Worker {
         sleep(away).await;
         relay.cut();
         relay.block(false);
+    }
+
+    /// The port at which the coordinator finds it.
+    pub(super) fn port(&self) -> i32 {
+        self.place().relay.port.into()
+    }
+
+    /// Starts the server again with a disk that can be full.
+    pub(super) async fn restart_on_a_small_disk(&self, bin: &Path) -> Result<()> {
+        let folder = self.place().folder;
+        let shim = folder.with_extension("disk.so");
+        shim::build("disk.c", &shim)?;
+        let environment = [("LD_PRELOAD", shim), ("FULL_DISK", folder.with_extension(FULL))];
+        pg_ctl_in(bin, &folder, &["restart", "--mode", "fast"], &environment).await
+    }
+
+    /// Fills the disk, or makes room.
+    pub(super) fn fill_disk(&self, full: bool) -> Result<()> {
+        let file = self.place().folder.with_extension(FULL);
+        Ok(if full { std::fs::write(file, "")? } else { std::fs::remove_file(file)? })
+    }
+
+    /// Starts the server if it has crashed.
+    pub(super) async fn revive(&self, bin: &Path) -> Result<()> {
+        let folder = self.place().folder;
+        if pg_ctl(bin, &folder, &["status"]).await.is_err() {
+            pg_ctl(bin, &folder, &["start"]).await?;
+        }
+        Ok(())
     }
 
     /// Makes a standby that has every commit, crashes the server and has the standby take its place
@@ -192,9 +225,14 @@ async fn insist(client: &Client, step: &str) -> Result<()> {
     done.with_context(|| step.to_owned())
 }
 
-async fn id_of(client: &Client, domain: usize) -> Result<i64> {
+pub(super) async fn id_of(client: &Client, domain: usize) -> Result<i64> {
     let select = "SELECT id FROM domains WHERE name = $1";
     Ok(client.query_one(select, &[&DOMAINS[domain]]).await?.get(0))
+}
+
+/// The port at which the coordinator finds the worker of a domain.
+pub(super) async fn port_of(client: &Client, domain: usize) -> Result<i32> {
+    Ok(place_of(client, domain).await?.1)
 }
 
 /// The shard of a domain, the port of its worker and that of the other one.

@@ -21,13 +21,23 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `pg_ctl` on a server's folder, as its owner.
 pub(super) async fn pg_ctl(bin: &Path, folder: &Path, args: &[&str]) -> Result<()> {
+    pg_ctl_in(bin, folder, args, &[]).await
+}
+
+/// The same with these variables, which a server that starts gets, too.
+pub(super) async fn pg_ctl_in(
+    bin: &Path,
+    folder: &Path,
+    args: &[&str],
+    environment: &[(&str, PathBuf)],
+) -> Result<()> {
     let data = format!("--pgdata={}", folder.display());
     let log = format!("--log={}", folder.with_extension("log").display());
     let mut all = [args, &["--wait", "--silent", &data]].concat();
     if args[0] != "stop" && args[0] != "promote" {
         all.push(&log);
     }
-    run(bin, "pg_ctl", folder, &all).await
+    run(bin, "pg_ctl", folder, &all, environment).await
 }
 
 /// Starts a standby of the server at `url`, whose files are in `folder`; returns the folder and the
@@ -63,7 +73,7 @@ async fn copy_server(bin: &Path, port: u16, folder: &Path, standby: &Path) -> Re
         &port,
         &data,
     ];
-    run(bin, "pg_basebackup", folder, &args).await
+    run(bin, "pg_basebackup", folder, &args, &[]).await
 }
 
 /// The port on which a server listens from its next start on.
@@ -75,7 +85,13 @@ pub(super) fn set_port(folder: &Path, port: u16) -> Result<()> {
 
 /// Runs a program of the database as the owner of a folder. The servers of a cluster read the
 /// password for each other from `TEST_PASSFILE`.
-async fn run(bin: &Path, name: &str, folder: &Path, args: &[&str]) -> Result<()> {
+async fn run(
+    bin: &Path,
+    name: &str,
+    folder: &Path,
+    args: &[&str],
+    environment: &[(&str, PathBuf)],
+) -> Result<()> {
     let program = bin.join(name);
     let owner = std::fs::metadata(folder)?.uid();
     let mut command = if owner == std::fs::metadata("/proc/self")?.uid() {
@@ -85,7 +101,7 @@ async fn run(bin: &Path, name: &str, folder: &Path, args: &[&str]) -> Result<()>
         command.args(["--reuid", &owner.to_string(), "--clear-groups", "--"]).arg(program);
         command
     };
-    command.args(args);
+    command.args(args).envs(environment.iter().map(|(name, value)| (name, value)));
     if let Some(passfile) = std::env::var_os("TEST_PASSFILE") {
         command.env("PGPASSFILE", passfile);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use caseload_store::tasks::{Claims, begin, choose};
+use caseload_store::tasks::{Choice, Claims, begin, choose};
 use caseload_store::{ClaimTasks, OutageLog, StoreError};
 use parking_lot::Mutex;
 
@@ -82,11 +82,12 @@ async fn claim_into(
     let mut command = Arc::new(command);
     loop {
         let choosing = (command.clone(), avoided.now());
-        let places = engine.write(choosing, |client, (command, avoided)| {
+        let choice = engine.write(choosing, |client, (command, avoided)| {
             Box::pin(choose(client, command, avoided))
         });
+        let Choice { places, leaves_new } = choice.await?;
         let mut failed = false;
-        for place in places.await? {
+        for place in places {
             let beginning = (place.clone(), command.clone());
             let begun = engine.write(beginning, |client, (place, command)| {
                 Box::pin(begin(client, place, command))
@@ -105,7 +106,10 @@ async fn claim_into(
             avoided.end();
         }
         if !failed || wanted == 0 {
-            return mark_new(engine, avoided, command.now).await;
+            if leaves_new {
+                mark_new(engine, avoided, command.now).await?;
+            }
+            return Ok(());
         }
         Arc::make_mut(&mut command).tasks_max = wanted;
     }

@@ -24,16 +24,21 @@ use crate::tx::{DomainTx, Tx};
 const QUEUE: &str = "(SELECT domain_id, id AS task_id, seq, writes, not_before, lease_server,
      lease_until FROM tasks INDEXED BY tasks_unfinished WHERE status < 4)";
 
+/// A statement that marks none costs less here than the status of each task in the queue.
+const IS_NEW: &str = "TRUE";
+
 const UNFINISHED: &str = "tasks b INDEXED BY tasks_unfinished WHERE b.status < 4 AND";
 
 impl TaskTables for Tx<'_> {
     const QUEUE: &'static str = QUEUE;
     const UNFINISHED: &'static str = UNFINISHED;
+    const IS_NEW: &'static str = IS_NEW;
 }
 
 impl TaskTables for DomainTx<'_> {
     const QUEUE: &'static str = QUEUE;
     const UNFINISHED: &'static str = UNFINISHED;
+    const IS_NEW: &'static str = IS_NEW;
 }
 
 impl TaskStore for DomainTx<'_> {
@@ -133,7 +138,7 @@ pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreErr
 
 /// The tasks that a server would claim.
 pub(crate) fn choose(tx: Tx<'_>, command: &ClaimTasks) -> Result<Vec<QueuePlace>, StoreError> {
-    at_once(rules::choose(&tx, command, &BTreeSet::new()))
+    at_once(rules::choose(&tx, command, &BTreeSet::new())).map(|choice| choice.places)
 }
 
 /// Leases a task and starts it.

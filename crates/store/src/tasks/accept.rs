@@ -29,8 +29,7 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    let room = Room::of(store, command)?;
-    room.require(unfinished(store)?)?;
+    let room = room(store, command)?;
     if let Some(parent) = &command.parent_id {
         note_child(store, command, parent)?;
     }
@@ -80,6 +79,22 @@ pub fn unfinished<S: CommandStore + TaskTables>(store: &S) -> Result<u32, StoreE
     let count = format!("SELECT count(*) FROM {} q WHERE q.domain_id = ?1", S::QUEUE);
     let counted = store.find(&count, values![store.domain()], |row| row.get(0))?;
     Ok(counted.unwrap_or_default())
+}
+
+/// The limits of the domain's unfinished tasks. Fails if it has as many now, before the payload is
+/// stored for nothing.
+fn room<S: TaskStore>(store: &S, command: &CreateTask) -> Result<Room, StoreError> {
+    let select = format!(
+        "SELECT d.quota_tasks, (SELECT count(*) FROM {} q WHERE q.domain_id = ?1)
+         FROM domains d WHERE d.id = ?1",
+        S::QUEUE
+    );
+    let found =
+        store.find(&select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (quota, unfinished) = found.unwrap_or_default();
+    let room = Room::new(command.unfinished_max, quota);
+    room.require(unfinished)?;
+    Ok(room)
 }
 
 fn insert(

@@ -96,12 +96,23 @@ pub enum Begun {
 /// Leases runnable tasks to a server, all in one transaction.
 pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Claims, StoreError> {
     let mut claims = Claims::default();
-    for place in choose(store, command, &BTreeSet::new()).await? {
+    let Choice { places, leaves_new } = choose(store, command, &BTreeSet::new()).await?;
+    for place in places {
         let begun = begin(store, &place, command).await?;
         claims.add(place, begun);
     }
-    store.mark_queued(command.now).await?;
+    if leaves_new {
+        store.mark_queued(command.now).await?;
+    }
     Ok(claims)
+}
+
+/// The tasks that a server should have next.
+#[derive(Debug)]
+pub struct Choice {
+    pub places: Vec<QueuePlace>,
+    /// Whether there may be other tasks that are to be marked as queued.
+    pub leaves_new: bool,
 }
 
 /// The tasks that a server should have next, of all domains but the avoided ones. Of a long queue
@@ -110,9 +121,12 @@ pub async fn choose<S: QueueStore>(
     store: &S,
     command: &ClaimTasks,
     avoided: &BTreeSet<DomainId>,
-) -> Result<Vec<QueuePlace>, StoreError> {
+) -> Result<Choice, StoreError> {
     let (mut queue, tasks) = read_queue(store, command).await?;
-    let last_read = tasks.last().map(|task| task.place.domain).filter(|_| queue.is_part());
+    let is_part = queue.is_part();
+    let new: Vec<QueuePlace> =
+        tasks.iter().filter(|task| task.is_new).map(|task| task.place.clone()).collect();
+    let last_read = tasks.last().map(|task| task.place.domain).filter(|_| is_part);
     for task in tasks {
         if !avoided.contains(&task.place.domain) {
             queue.add(task);
@@ -124,7 +138,8 @@ pub async fn choose<S: QueueStore>(
         let last = chosen.last().map_or(last_read, |place| place.domain);
         command.turn.set(last.0 + 1);
     }
-    Ok(chosen)
+    let leaves_new = is_part || new.iter().any(|place| !chosen.contains(place));
+    Ok(Choice { places: chosen, leaves_new })
 }
 
 /// The unfinished tasks, or a part of a long queue. A queue that was long is likely to be so still:
@@ -202,20 +217,33 @@ async fn part_of_queue<S: QueueStore>(
 }
 
 /// The columns of a task in the queue. `?1` is the current time, `?2` the latest wait that counts.
-const QUEUED: &str = "domain_id, seq, task_id, writes,
-    lease_server IS NOT NULL AND lease_until > ?1 AND lease_until <= ?2,
-    not_before <= ?1 OR not_before > ?2";
+fn columns<T: TaskTables>() -> String {
+    format!(
+        "domain_id, seq, task_id, writes,
+         lease_server IS NOT NULL AND lease_until > ?1 AND lease_until <= ?2,
+         not_before <= ?1 OR not_before > ?2, {}",
+        T::IS_NEW
+    )
+}
+
 /// The order of [`FairQueue::add`].
 const ORDER: &str = "domain_id IN (SELECT id FROM domains) ORDER BY domain_id, writes, seq";
 
 fn queued(row: &dyn Row) -> Result<QueuedTask, StoreError> {
     let place = QueuePlace { domain: row.get(0)?, seq: row.get(1)?, id: row.get(2)? };
-    Ok(QueuedTask { place, writes: row.get(3)?, leased: row.get(4)?, due: row.get(5)? })
+    Ok(QueuedTask {
+        place,
+        writes: row.get(3)?,
+        leased: row.get(4)?,
+        due: row.get(5)?,
+        is_new: row.get(6)?,
+    })
 }
 
 /// The first unfinished tasks.
 fn unfinished<T: TaskTables>(now: UnixMillis, places_max: usize) -> Query<QueuedTask> {
-    let select = format!("SELECT {QUEUED} FROM {} q WHERE {ORDER} LIMIT ?3", T::QUEUE);
+    let (columns, queue) = (columns::<T>(), T::QUEUE);
+    let select = format!("SELECT {columns} FROM {queue} q WHERE {ORDER} LIMIT ?3");
     let values = [now.0, latest_wait(now).0, places_max as i64].map(OwnedValue::from);
     Query::new(select, values, queued)
 }
@@ -227,12 +255,13 @@ fn waiting<T: TaskTables>(
     places_max: usize,
 ) -> Query<QueuedTask> {
     let select = format!(
-        "SELECT {QUEUED} FROM {} q WHERE domain_id >= ?3 AND domain_id < ?4
+        "SELECT {} FROM {} q WHERE domain_id >= ?3 AND domain_id < ?4
          AND (lease_server IS NULL OR lease_until <= ?1 OR lease_until > ?2)
          AND (not_before <= ?1 OR not_before > ?2)
          AND NOT (writes AND EXISTS (SELECT 1 FROM {} o
              WHERE o.domain_id = q.domain_id AND o.writes AND o.seq < q.seq))
          AND {ORDER} LIMIT ?5",
+        columns::<T>(),
         T::QUEUE,
         T::QUEUE
     );

@@ -39,6 +39,8 @@ pub(super) struct QueuedTask {
     pub(super) leased: bool,
     /// Whether it may run by now.
     pub(super) due: bool,
+    /// Whether it may have to be marked as queued.
+    pub(super) is_new: bool,
 }
 
 impl FairQueue {
@@ -148,7 +150,7 @@ mod tests {
     fn chosen_of(mut queue: FairQueue, tasks: &[Task], tasks_max: usize) -> Vec<i64> {
         for (domain, seq, writes, leased, due) in tasks.iter().copied() {
             let place = QueuePlace { seq, domain: DomainId(domain), id: String::new() };
-            queue.add(QueuedTask { place, writes, leased, due });
+            queue.add(QueuedTask { place, writes, leased, due, is_new: false });
         }
         queue.choose(tasks_max).iter().map(|place| place.seq).collect()
     }

@@ -24,7 +24,7 @@ pub use apply::{
     read_chunk, read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
-pub use claim::{Begun, Claims, Leased, QueueStore, begin, choose, claim, latest_wait};
+pub use claim::{Begun, Choice, Claims, Leased, QueueStore, begin, choose, claim, latest_wait};
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};

@@ -1,7 +1,6 @@
 //! How many unfinished tasks a domain may have: the limit of the server, and that of the domain.
 
-use crate::idempotency::CommandStore;
-use crate::{CreateTask, StoreError, values};
+use crate::StoreError;
 
 /// How many unfinished tasks the domain may have, with the one that is being accepted.
 #[derive(Debug, Clone, Copy)]
@@ -13,10 +12,8 @@ pub struct Room {
 }
 
 impl Room {
-    pub(super) fn of(store: &impl CommandStore, command: &CreateTask) -> Result<Self, StoreError> {
-        let select = "SELECT quota_tasks FROM domains WHERE id = ?1";
-        let quota = store.find(select, values![store.domain()], |row| row.get(0))?.flatten();
-        Ok(Self { limit: command.unfinished_max, quota })
+    pub(super) const fn new(limit: u32, quota: Option<u32>) -> Self {
+        Self { limit, quota }
     }
 
     /// [`StoreError::QueueFull`] or [`StoreError::QuotaExceeded`] if the domain has as many

@@ -42,6 +42,8 @@ pub trait TaskTables {
     /// The same tasks as the table `b` with the columns `domain_id`, `seq` and `writes`, from the
     /// rows of the tasks themselves, up to the next term of a condition.
     const UNFINISHED: &'static str;
+    /// Whether a task of [`Self::QUEUE`] may have to be marked as queued: a condition.
+    const IS_NEW: &'static str;
 }
 
 /// The tasks of one domain, in one transaction. A task is named by its id.

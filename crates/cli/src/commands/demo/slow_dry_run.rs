@@ -1,5 +1,6 @@
 //! The work of the demo's server: as any server's, but one dry run is slow on purpose, so that a
-//! person who opens the console sees a task at work. All other tasks run at their usual speed.
+//! person who opens the console sees a task at work. All other tasks run at their usual speed, and
+//! as soon as one of them waits, the slow one does, too: tasks of a domain run one after another.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
-use caseload_model::task::Task;
+use caseload_model::issue_query::Paging;
+use caseload_model::task::{Family, Task, TaskStatus};
+use caseload_model::task_query::TaskFilter;
 use caseload_store::{
-    ApplyChunk, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask, FailAttempt, RenewLeases,
-    Store, StoreFuture, Trial, TryEntry, Work, WorkerSlots,
+    ApplyChunk, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask, FailAttempt, ListTasks,
+    RenewLeases, Store, StoreError, StoreFuture, Trial, TryEntry, Work, WorkerSlots,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -36,6 +39,19 @@ impl SlowDryRun {
     /// The dry run that begins next is the slow one.
     pub(crate) fn expect(&self) {
         self.is_wanted.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether another task of the domain waits for its turn.
+    async fn has_waiting(&self, domain: DomainId) -> Result<bool, StoreError> {
+        for family in [Family::Identity, Family::Issues] {
+            let statuses = Some(vec![TaskStatus::Created, TaskStatus::Queued]);
+            let filter = TaskFilter { statuses, ..TaskFilter::default() };
+            let request = ListTasks { domain, family, filter, paging: Paging::default() };
+            if self.store.list_tasks(request).await?.total_hits > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn is_slow(&self, command: &ApplyChunk) -> bool {
@@ -86,6 +102,9 @@ impl Work for SlowDryRun {
             return self.store.apply_chunk(command);
         }
         Box::pin(async move {
+            if self.has_waiting(command.domain).await? {
+                return self.store.apply_chunk(command).await;
+            }
             tokio::time::sleep(PAUSE).await;
             let entries = command.entries.clone();
             let end = entries.work.len().min(entries.from + ENTRIES);

@@ -25,22 +25,46 @@ const drawer = h("aside", { class: "drawer", hidden: true, "aria-label": "Last c
 let keys = /** @type {Record<string, (event:KeyboardEvent)=>void>} */ ({});
 let leave = () => {};
 let turn = 0;
+/** How many screens of this page are behind this one, and the last address of each list. */
+let depth = history.state?.depth ?? 0;
+let returning = false;
+let last = named(/** @type {Record<string, string>} */ ({}));
+/** A screen that takes longer says so; until then the one before stays, so that nothing blinks. */
+const LOADING_MS = 250;
 
 /** The file of a screen could not be loaded. */
 class Gone extends Refusal {}
 
+/** A part of an address as a text. @param {string} part */
+function plain(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** The address as a screen, its argument and its parameters. */
 function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name = "", ...args] = path.split("/").map(decodeURIComponent);
+  const [name = "", ...args] = path.split("/").map(plain);
   return { name: name || "overview", args, params: new URLSearchParams(query) };
 }
 
-/** Goes to a screen. @param {string} path @param {boolean} [replace] */
-export function go(path, replace = false) {
-  if (replace) history.replaceState(null, "", `#/${path}`);
-  else location.hash = `/${path}`;
+/** Goes to a screen. From a field of this one the keys of the next one follow at once. @param {string} path */
+function go(path) {
+  /** @type {any} */ (document.activeElement)?.blur();
+  location.hash = `/${path}`;
 }
+
+/** Goes back to the screen before, or to this one if the page began here. @param {string} otherwise */
+function back(otherwise) {
+  if (depth > 0) history.back();
+  else go(otherwise);
+}
+
+const path = (/** @type {string} */ hash) => hash.split("?")[0];
+let shown = "";
 
 async function show() {
   if (!me()) return signIn();
@@ -53,22 +77,32 @@ async function show() {
   keys = {};
   turn += 1;
   const mine = turn;
+  for (const one of document.querySelectorAll("dialog")) one.close();
   document.title = `${known ? SCREENS[owner][1] : "Not here"} · ${me().domain} · Caseload`;
   if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "This address names no screen, or your key does not open it.")));
-  fill(main, loading());
+  if (name === owner) last[name] = location.hash;
+  main.setAttribute("aria-busy", "true");
+  const slow = setTimeout(() => mine === turn && fill(main, loading()), LOADING_MS);
+  const put = (/** @type {any} */ content) => {
+    clearTimeout(slow);
+    if (mine !== turn) return;
+    main.removeAttribute("aria-busy");
+    fill(main, content);
+    if (shown !== path(location.hash)) scrollTo(0, 0);
+    shown = path(location.hash);
+  };
   try {
     const screen = await load().catch(() => {
       throw new Gone(0, { detail: "the server cannot be reached, or has another version now; load the page again" });
     });
     const abort = new AbortController();
     const stops = /** @type {(()=>void)[]} */ ([() => abort.abort()]);
-    const context = { args, params, go, signal: abort.signal, keys: (/** @type {any} */ more) => (keys = more), leaving: (/** @type {()=>void} */ stop) => stops.push(stop), reload: show };
+    const context = { args, params, go, returning, signal: abort.signal, keys: (/** @type {any} */ more) => (keys = more), back, up: (/** @type {string} */ list) => last[list] ?? `#/${list}`, leaving: (/** @type {()=>void} */ stop) => stops.push(stop), reload: show };
     if (mine !== turn) return;
     leave = () => stops.forEach((stop) => stop());
-    const content = await screen.default(context);
-    if (mine === turn) fill(main, content);
+    put(await screen.default(context));
   } catch (error) {
-    if (mine === turn && me()) fill(main, failed(error, error instanceof Gone ? () => location.reload() : show));
+    if (me()) put(failed(error, error instanceof Gone ? () => location.reload() : show));
   }
 }
 
@@ -95,9 +129,9 @@ function shell() {
       nav,
       h("div", { class: "who" },
         h("div", { class: "faint", title: who.key_id }, `${who.key_name || who.key_id} · ${who.access}`),
-        h("div", { class: "row" },
-          button("Calls", () => toggleDrawer(), { class: "plain" }),
-          button("Keys", () => help(), { class: "plain", "aria-keyshortcuts": "?" }),
+        h("div", { class: "tools" },
+          button(["API calls", h("kbd", { "aria-hidden": "true" }, "c")], () => toggleDrawer(), { class: "plain", "aria-keyshortcuts": "c" }),
+          button(["Shortcuts", h("kbd", { "aria-hidden": "true" }, "?")], () => help(), { class: "plain", "aria-keyshortcuts": "?" }),
           button("Sign out", signOut, { class: "plain" })))),
     main,
     drawer,
@@ -107,6 +141,7 @@ function shell() {
 
 async function signOut() {
   await call("DELETE", "console/session");
+  dispatchEvent(new Event("forget"));
   setSession(null);
   location.hash = "";
   signIn();
@@ -143,6 +178,7 @@ function signIn(/** @type {string} */ message = "") {
 
 function begin(/** @type {any} */ session) {
   setSession(session);
+  last = named({});
   shell();
   return show();
 }
@@ -156,11 +192,11 @@ function drawCalls() {
   if (drawer.hidden) return;
   fill(
     drawer,
-    h("div", { class: "row spread" }, h("h2", null, "Last calls"), button("Close", () => toggleDrawer(false), { class: "plain" })),
+    h("div", { class: "row spread" }, h("h2", null, "Last API calls"), button("Close", () => toggleDrawer(false), { class: "plain" })),
     h("p", { class: "faint" }, "What this console did, for your shell. KEY is an API key."),
     calls.map((one) => {
       const line = h("code", { tabindex: 0 }, curl(one));
-      return h("div", { class: "call" }, h("div", { class: "row spread" }, h("span", { class: one.status < 400 && one.status ? "good" : "bad" }, one.status || "failed"), h("span", { class: "faint" }, span(one.ms)), button("Copy", () => copy(curl(one), line), { class: "plain" })), line);
+      return h("div", { class: "call" }, h("div", { class: "row spread" }, h("span", null, h("span", { class: one.status < 400 && one.status ? "good" : "bad" }, one.status || "failed"), h("span", { class: "faint" }, ` in ${span(one.ms)}`)), button("Copy", () => copy(curl(one), line), { class: "plain" })), line);
     }),
   );
 }
@@ -170,7 +206,7 @@ const KEYS = [["j / k", "next, previous"], ["Enter", "open"], ["Esc", "back, clo
 function help() {
   const screens = Object.values(SCREENS).filter(([, , , shown]) => shown()).map(([key, title]) => [`g ${key}`, title]);
   const row = (/** @type {string[]} */ [key, text]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
-  return dialog("Keys", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), { label: "Close" });
+  return dialog("Shortcuts", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), { label: "Close" });
 }
 
 let going = 0;
@@ -204,7 +240,14 @@ document.addEventListener("keydown", (event) => {
 
 onLost(() => signIn("The session has ended, or its key was revoked. Sign in again."));
 onCalled(drawCalls);
-addEventListener("hashchange", () => (codeOf() ? start() : show()));
+addEventListener("hashchange", () => {
+  const before = depth;
+  depth = history.state?.depth ?? before + 1;
+  returning = depth < before;
+  history.replaceState({ depth }, "");
+  if (codeOf()) start();
+  else show();
+});
 addEventListener("unhandledrejection", (event) => {
   if (event.reason?.name === "AbortError" || event.reason?.status === 401) event.preventDefault();
   else if (me()) refused(event.reason);
@@ -214,7 +257,7 @@ const codeOf = () => /^#code=([\w-]+)$/.exec(location.hash)?.[1];
 
 async function start() {
   const code = codeOf();
-  if (code) history.replaceState(null, "", "#/overview");
+  history.replaceState({ depth }, "", code && "#/overview");
   try {
     begin(await call(code ? "POST" : "GET", "console/session", code ? { body: { code } } : { quiet: true }));
   } catch (error) {

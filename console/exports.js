@@ -2,11 +2,11 @@
 // are chosen here.
 import { base, call, has, query, v1, v2 } from "./api.js";
 import { Download, downloads } from "./download.js";
-import { STATES, count, dayBound, size, span } from "./format.js";
+import { STATE_OPTIONS, count, dayBound, size, span } from "./format.js";
 import { filtersOf as issueFilters } from "./issues.js";
 import { named } from "./json.js";
 import { filtersOf as peopleFilters } from "./people.js";
-import { bar, button, field, input, save, select } from "./ui.js";
+import { bar, button, field, head, input, save, select } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const REDRAW_MS = 500;
@@ -26,7 +26,7 @@ export default async function exportsScreen(/** @type {any} */ { params, signal,
   const filtered = [...given.keys()].length > 0 && of in LISTS;
   const what = select(Object.fromEntries(Object.entries(LISTS).filter(([name]) => name === "issues" || has("profiles")).map(([name, [label]]) => [name, label])), { value: of in LISTS ? of : "issues" });
   const format = select({ jsonl: "JSON lines: everything, can be imported again", csv: "CSV: a table without messages" });
-  const state = select({ "": "any state", ...Object.fromEntries(STATES.map((one) => [one, one])) });
+  const state = select(STATE_OPTIONS);
   const [since, until] = [input({ type: "date" }), input({ type: "date" })];
   const out = h("div", { role: "status" });
   const mine = h("section", { "aria-label": "Downloads of this page" });
@@ -79,5 +79,5 @@ export default async function exportsScreen(/** @type {any} */ { params, signal,
   leaving(() => clearInterval(timer));
   drawMine();
   await draw();
-  return [h("h1", null, "Exports"), h("div", { class: "columns" }, form, h("div", null, out, mine))];
+  return [head("Exports"), h("div", { class: "columns" }, form, h("div", null, out, mine))];
 }

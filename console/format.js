@@ -6,6 +6,14 @@ export const count = (/** @type {any} */ n) => (n === undefined || n === null ? 
 /** A number of things. */
 export const things = (/** @type {any} */ n, /** @type {string} */ one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
+/** A count in at most four characters, for a place that has no room. @param {number} n */
+export function compact(n) {
+  const units = ["", "k", "M", "G"];
+  let at = 0;
+  for (; n >= 999.5 && at < units.length - 1; at++) n /= 1000;
+  return `${at && n < 9.95 ? n.toFixed(1) : Math.round(n)}${units[at]}`;
+}
+
 /** @param {number} bytes */
 export function size(bytes) {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -41,8 +49,8 @@ export function at(ms) {
 export function time(ms, seconds = false) {
   if (ms === null || ms === undefined) return h("span", { class: "faint" }, "never");
   const d = new Date(ms);
-  const utc = Number.isNaN(d.getTime()) ? "" : d.toISOString().replace("T", " ").replace(".000Z", "Z");
-  return h("time", { datetime: utc.replace(" ", "T"), title: `${utc} UTC` }, at(ms), seconds && utc && `:${two(d.getSeconds())}`);
+  const utc = Number.isNaN(d.getTime()) ? "" : d.toISOString();
+  return h("time", { datetime: utc, title: `${utc.slice(0, -1).replace("T", " ").replace(".000", "")} UTC` }, at(ms), seconds && utc && `:${two(d.getSeconds())}`);
 }
 
 /** The milliseconds of a day in the viewer's zone. @param {string} day @param {boolean} end */
@@ -59,3 +67,7 @@ export function short(text, chars = 200) {
 }
 
 export const STATES = ["new", "new-for-agent", "agent-replied", "waiting-for-agent", "pending-reassignment", "resolved", "rejected"];
+/** The states of issues that wait for somebody, as a filter takes them. */
+export const OPEN = STATES.slice(0, 5).join(",");
+/** What a filter by state offers. */
+export const STATE_OPTIONS = { "": "any state", [OPEN]: "open", ...Object.fromEntries(STATES.map((state) => [state, state])) };

@@ -1,8 +1,8 @@
 // Imports: the tasks of both families, newest first, with filters in the address.
 import { call, query, tasks } from "./api.js";
-import { count, short, span, things, time } from "./format.js";
-import { empty, select, table, taskLink, taskState } from "./ui.js";
-import { fill, h } from "./view.js";
+import { count, short, span, time } from "./format.js";
+import { empty, failedCount, head, select, table, taskLink, taskState } from "./ui.js";
+import { fill, h, update } from "./view.js";
 
 const PAGE = 50;
 const ACTIONS = ["create_core_profiles", "update_core_profiles", "update_app_profiles", "get_core_profiles", "get_app_profiles", "import_issues"];
@@ -20,6 +20,7 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
     go(`imports${next.size ? `?${next}` : ""}`);
   };
   const body = h("div");
+  const heading = h("span", { class: "number", role: "status" });
   let selected = -1;
   let found = /** @type {any[]} */ ([]);
   async function draw() {
@@ -27,14 +28,14 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
     found = lists.flatMap((list) => list.tasks.map((/** @type {any} */ task) => ({ ...task, family: list.family }))).sort((a, b) => b.created_at - a.created_at);
     const pages = Math.max(...lists.map((list) => list["total-pages"]));
     const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
-    const rows = found.map((task) => [
-      taskLink(task), taskState(task),
-      count(task.counts.total), count(task.counts.succeeded), count(task.counts.failed),
-      short(task.file_name ?? task.submitted_by?.key_name ?? "", 40), time(task.created_at),
+    const rows = () => found.map((task) => [
+      taskLink(task), taskState(task), short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
+      count(task.counts.total), count(task.counts.succeeded), failedCount(task), time(task.created_at),
       task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : ""]);
-    fill(body, rows.length ? h("div", { class: "cards" }, table("Tasks", ["action", "state", "entries", "succeeded", "failed", "from", "sent", "took"], rows, [2, 3, 4]))
+    fill(heading, count(total));
+    update(body, [found, page, pages, total], () => [found.length ? h("div", { class: "cards" }, table("Tasks", ["action", "state", "from", "entries", "succeeded", "failed", "sent", "took"], rows(), [3, 4, 5]))
       : [...params.keys()].length ? empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters")) : empty("No tasks yet", h("a", { href: "#/new-import" }, "Import a file"), ", and follow it here."),
-    h("div", { class: "row spread faint" }, h("span", null, things(total, "task")), pages > 1 && h("span", { class: "row" }, page > 1 && h("a", { href: "", onclick: step(-1) }, "newer"), `page ${page} of ${pages}`, page < pages && h("a", { href: "", onclick: step(1) }, "older"))));
+    pages > 1 && h("div", { class: "row below" }, page > 1 && h("a", { href: "", onclick: step(-1) }, "Newer"), h("span", { class: "faint" }, `page ${page} of ${pages}`), page < pages && h("a", { href: "", onclick: step(1) }, "Older"))]);
     for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries()) row.classList.toggle("selected", at === selected);
   }
   const step = (/** @type {number} */ by) => (/** @type {any} */ event) => { event.preventDefault(); set("page", page + by); };
@@ -51,7 +52,7 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
   leaving(() => clearInterval(timer));
   const words = (/** @type {string[]} */ list) => Object.fromEntries(list.map((one) => [one, one.replaceAll("_", " ")]));
   return [
-    h("div", { class: "row spread" }, h("h1", null, "Imports"), h("a", { class: "button primary", href: "#/new-import" }, "New import")),
+    head(["Imports ", heading], h("a", { class: "button primary", href: "#/new-import" }, "New import")),
     h("div", { class: "row filters" },
       select({ "": "any action", ...words(ACTIONS) }, { "aria-label": "Action", value: action, onchange: (/** @type {any} */ event) => set("action", event.target.value) }),
       select({ "": "any status", ...words(["created", "queued", "processing", "completed"]) }, { "aria-label": "Status", value: params.get("status") ?? "", onchange: (/** @type {any} */ event) => set("status", event.target.value) })),

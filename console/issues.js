@@ -1,8 +1,8 @@
 // Issues: a list of any length with filters, order and total in the address, and edits of many.
 import { call, can, query, v1 } from "./api.js";
-import { STATES, count, dayBound, short, time } from "./format.js";
+import { OPEN, STATES, STATE_OPTIONS, count, dayBound, short, time } from "./format.js";
 import { named } from "./json.js";
-import { button, dialog, empty, exportLink, failed, field, input, notice, pill, refused, select } from "./ui.js";
+import { button, dialog, empty, exportLink, failed, field, head, input, notice, pill, refused, select } from "./ui.js";
 import { Pages } from "./pages.js";
 import { longList } from "./list.js";
 import { fill, h } from "./view.js";
@@ -29,7 +29,7 @@ const FILTERS = named(/** @type {Record<string, [string, (v:string)=>Record<stri
   messages: ["words in a message", (v) => ({ messages: { and: [v] } })],
   notes: ["words in a note", (v) => ({ notes: { and: [v] } })],
   feedback: ["words in feedback", (v) => ({ "feedback-comment": { and: [v] } })],
-  rating: ["rating at most", (v) => ({ "feedback-rating": { and: [{ is_less_than: String(Number(v) + 1) }] } })],
+  rating: ["rating at most", (v) => ({ "feedback-rating": { and: [{ is_smaller_than: String(Number(v) + 1) }] } })],
   since: ["created since", (v) => ({ "created-since": dayBound(v, false) })],
   until: ["created until", (v) => ({ "created-until": dayBound(v, true) })],
   updated: ["updated since", (v) => ({ "updated-since": dayBound(v, false) })],
@@ -57,13 +57,13 @@ export function filtersOf(/** @type {URLSearchParams} */ params) {
   return { filters: all, order: { "sort-by": by, "sort-order": order } };
 }
 
-export default async function issues(/** @type {any} */ { params, signal, go, keys, reload }) {
+export default async function issues(/** @type {any} */ { params, signal, go, keys, reload, returning }) {
   const { filters, order } = filtersOf(params);
   const marked = new Map();
   const heading = h("span", { class: "number", role: "status" });
   const bulk = h("div", { class: "row" });
   const body = h("div", { class: "grow" });
-  const list = longList({ height: 44, label: "Issues", row, missing, open: (issue) => go(`issue/${issue.id}`) });
+  const list = longList({ height: 44, label: "Issues", row, missing, open: (issue) => go(`issue/${issue.id}`), name: `issues?${params}`, returning });
 
   function row(/** @type {any} */ issue) {
     const toggle = (/** @type {any} */ event) => { event.stopPropagation(); mark(issue); };
@@ -111,7 +111,7 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
     fill(body, failed(error, reload));
     fill(heading, "");
   }
-  const search = input({ type: "search", "aria-label": "Search issues", placeholder: "Words in title, messages, notes   /", value: params.get("text") ?? "" });
+  const search = input({ type: "search", "aria-label": "Search issues", placeholder: "Words in title, messages, notes  ( / )", value: params.get("text") ?? "" });
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const next = new URLSearchParams(params);
     if (value) next.set(name, value);
@@ -121,13 +121,12 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
   };
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus(), x: () => list.selected && mark(list.selected) });
   const chips = [...params].filter(([name, value]) => FILTERS[name] && name !== "text" && value)
-    .map(([name, value]) => h("span", { class: "chip" }, `${FILTERS[name][0]}: ${short(value, 40)}`, h("button", { type: "button", class: "plain", "aria-label": `Remove the filter ${FILTERS[name][0]}`, onclick: () => set(name, "") }, "×")));
+    .map(([name, value]) => h("span", { class: "chip" }, `${FILTERS[name][0]}: ${value === OPEN ? "open" : short(value, 40)}`, h("button", { type: "button", class: "plain", "aria-label": `Remove the filter ${FILTERS[name][0]}`, onclick: () => set(name, "") }, "×")));
   return h("div", { class: "fill" },
-    h("div", { class: "row spread" }, h("h1", null, "Issues ", heading), bulk,
-      h("div", { class: "row" }, exportLink("issues", params), can("write") && button("New issue", () => create(go)))),
+    head(["Issues ", heading], bulk, exportLink("issues", params), can("write") && button("New issue", () => create(go))),
     h("form", { class: "row filters", role: "search", onsubmit: (/** @type {any} */ event) => { event.preventDefault(); set("text", search.value.trim()); } },
       search,
-      select({ "": "any state", ...Object.fromEntries(STATES.map((state) => [state, state])) }, { "aria-label": "State", value: params.get("state") ?? "", onchange: (/** @type {any} */ event) => set("state", event.target.value) }),
+      select(STATE_OPTIONS, { "aria-label": "State", value: params.get("state") ?? "", onchange: (/** @type {any} */ event) => set("state", event.target.value) }),
       select(SORTS, { "aria-label": "Order", value: params.get("sort") ?? "creation-time desc", onchange: (/** @type {any} */ event) => set("sort", event.target.value) }),
       button("Add a filter", () => addFilter(set)),
       chips),
@@ -170,9 +169,10 @@ async function editMany(/** @type {any[]} */ found) {
   };
   for (const one of [status, assignee, tags]) one.addEventListener("input", draw);
   draw();
-  return dialog("Edit the marked issues", [field("State", status), field("Assignee", assignee), field("Tags", tags, "Replaces all tags, with commas."), preview], {
+  return dialog("Edit the marked issues", [field("State", status), field("Assignee", assignee), field("Tags", tags, "Replaces all tags. Commas separate them."), preview], {
     label: `Change ${found.length} issues`, kind: "primary",
     work: async () => {
+      if (!status.value && !assignee.value && !tags.value) throw new Error("Choose a state, an assignee or tags.");
       const body = { "issue-ids": found.map((issue) => String(issue.id)), status: status.value || undefined, "assignee-id": assignee.value || undefined, tags: tags.value ? tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) : undefined };
       const done = await call("PUT", v1("issues"), { body });
       notice(`${count(done["issue-count"])} issues changed`);

@@ -73,19 +73,25 @@ export function visible(count, height, top, view, more = MORE) {
   return [Math.min(first, last), last];
 }
 
+/** The pixel and the row at which lists were left, by their names, the last ones only. */
+const places = /** @type {Map<string, {top:number, selected:number}>} */ (new Map());
+const PLACES_MAX = 50;
+
 /**
  * A list of rows of one height. Only those in view are in the document. Its items are an array, or
  * anything that has a length and gives an item by its place; of an item that is not there yet
- * `missing` is called with the places in view.
+ * `missing` is called with the places in view. With `returning` it is at the place where
+ * the list of this name was left.
  * @param {{height:number, label:string, row:(item:any, at:number)=>any, missing?:()=>void,
- *   open?:(item:any)=>void}} options
+ *   open?:(item:any)=>void, name?:string, returning?:boolean}} options
  */
-export function longList({ height, label, row, missing, open }) {
+export function longList({ height, label, row, missing, open, name, returning }) {
   let items = /** @type {{length:number, at:(place:number)=>any}} */ ([]);
   let selected = -1;
   let shown = "";
   let settling = /** @type {any} */ (0);
   let waiting = false;
+  let back = returning && name !== undefined ? places.get(name) : undefined;
   const track = new Track();
   const inside = h("div", { class: "rows", role: "presentation" });
   const box = h(
@@ -96,10 +102,16 @@ export function longList({ height, label, row, missing, open }) {
   const seen = () => visible(items.length, height, track.top, track.view);
   function draw(force = false) {
     track.resize(items.length * height, box.clientHeight || 800);
+    if (back) track.go(back.top);
     const [first, last] = seen();
     const now = `${first} ${last} ${selected} ${items.length} ${track.offset}`;
     if (now === shown && !force) return;
     shown = now;
+    if (name !== undefined && !back) {
+      places.delete(name);
+      places.set(name, { top: track.top, selected });
+      if (places.size > PLACES_MAX) places.delete([...places.keys()][0]);
+    }
     inside.style.height = `${track.height}px`;
     const rows = [];
     let gaps = false;
@@ -142,11 +154,27 @@ export function longList({ height, label, row, missing, open }) {
       list.move(step);
     }
     if (event.key === "Enter") {
+      // A dialog that opens would get the key, too.
+      event.preventDefault();
       event.stopPropagation();
       list.openSelected();
     }
   });
-  const resized = globalThis.ResizeObserver && new ResizeObserver(() => draw());
+  /** Shows the place where a list of this name was left, once the list is in the document. */
+  function comeBack() {
+    if (!back || !box.isConnected) return;
+    const { top } = back;
+    selected = Math.min(back.selected, items.length - 1);
+    back = undefined;
+    track.resize(items.length * height, box.clientHeight);
+    inside.style.height = `${track.height}px`;
+    track.go(top);
+    settle();
+  }
+  const resized = globalThis.ResizeObserver && new ResizeObserver(() => {
+    comeBack();
+    draw();
+  });
   resized?.observe(box);
   const list = {
     element: box,

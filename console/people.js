@@ -2,7 +2,7 @@
 // segment, or the days of their creation and last change.
 import { call, query, v2 } from "./api.js";
 import { count, dayBound, short, time } from "./format.js";
-import { empty, exportLink, failed, input, refused } from "./ui.js";
+import { empty, exportLink, failed, head, input, refused } from "./ui.js";
 import { Pages } from "./pages.js";
 import { identitiesOf, nameOf, searchOf } from "./profile.js";
 import { longList } from "./list.js";
@@ -20,14 +20,14 @@ export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
   ...Object.fromEntries(DAYS.map(([name]) => [name, params.get(name) && dayBound(params.get(name) ?? "", name.endsWith("until"))])),
 });
 
-export default async function people(/** @type {any} */ { params, signal, go, keys, reload }) {
+export default async function people(/** @type {any} */ { params, signal, go, keys, reload, returning }) {
   const filters = filtersOf(params);
   /** Who asks for times of change wants the last change first. */
   const changed = params.has("updated-since") || params.has("updated-until");
   const heading = h("span", { class: "number", role: "status" });
-  const list = longList({ height: 44, label: "People", missing, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
+  const list = longList({ height: 44, label: "People", missing, name: `people?${params}`, returning, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
     h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
-    h("span", { class: "grow faint clip" }, identitiesOf(person).slice(0, 3).map(([type, value]) => `${type} ${short(value, 40)}`).join(" · ")),
+    h("span", { class: "grow faint clip" }, identitiesOf(person).slice(0, 3).map(([type, value]) => (type === "email" ? short(value, 60) : `${type.replaceAll("_", " ")} ${short(value, 40)}`)).join(" · ")),
     h("span", { class: "tags" }, (person.tags ?? []).slice(0, 3).map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24)))),
     h("span", { class: "faint when" }, time(person.created_at))) });
   const pages = new Pages({ ask, key: "core_profiles", order: { since: changed ? "updated-since" : "created-since", until: changed ? "updated-until" : "created-until", newest: true, of: (person) => [changed ? person.updated_at : person.created_at, person["core-profile-id"]] } });
@@ -50,7 +50,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
     if (/** @type {any} */ (error).name === "AbortError") throw error;
     fill(body, failed(error, reload));
   }
-  const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });
+  const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail or uid:…  ( / )" });
   const tag = input({ value: params.get("tag") ?? "", "aria-label": "Tag", placeholder: "Tag" });
   const country = input({ value: params.get("country") ?? "", "aria-label": "Country", placeholder: "Country, such as DE" });
   const language = input({ value: params.get("language") ?? "", "aria-label": "Language", placeholder: "Language, such as de" });
@@ -63,7 +63,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
     go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
   };
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus() });
-  return h("div", { class: "fill" }, h("div", { class: "row spread" }, h("h1", null, "People ", heading), exportLink("core_profiles", params)),
+  return h("div", { class: "fill" }, head(["People ", heading], exportLink("core_profiles", params)),
     h("form", { class: "row filters", role: "search", onsubmit: submit }, search, tag, country, h("button", { type: "submit" }, "Find"),
       h("details", { class: "days", open: folded.some((box) => box.value) }, h("summary", null, "More filters"), h("div", { class: "row" }, language, segment, days.map((day) => h("label", { class: "faint" }, day.label, " ", day.box))))),
     body);

@@ -1,10 +1,11 @@
 // Settings of the domain, for admin keys: the desk, quotas, keys, apps, agents and queues.
 import { call, me, v1 } from "./api.js";
 import { count, size, time } from "./format.js";
-import { button, copy, dialog, field, input, notice, pill, select, table } from "./ui.js";
+import { button, copy, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
 import { h } from "./view.js";
 
-const DAYS = { "": "never", 1: "in a day", 30: "in 30 days", 90: "in 90 days", 365: "in a year" };
+/** Names that are no numbers, because those would come first, and "never" is the default. */
+const DAYS = { "": "never", "1 day": "in a day", "30 days": "in 30 days", "90 days": "in 90 days", "365 days": "in a year" };
 
 export default async function settings(/** @type {any} */ { signal, reload }) {
   const get = (/** @type {string} */ path) => call("GET", v1(path), { signal });
@@ -17,7 +18,7 @@ export default async function settings(/** @type {any} */ { signal, reload }) {
     const [name, access, days] = [input({ required: true }), select(["read", "write", "admin"], { value: "read" }), select(DAYS)];
     const made = await dialog("New key", [field("Name", name, "where it will be used"), field("Access", access, "write includes read, admin includes write"), field("Expires", days)], {
       label: "Create the key", kind: "primary",
-      work: () => call("POST", v1("keys"), { body: { name: name.value, access: access.value, expires_at: days.value ? Date.now() + Number(days.value) * 86400000 : undefined } }),
+      work: () => call("POST", v1("keys"), { body: { name: name.value, access: access.value, expires_at: days.value ? Date.now() + parseInt(days.value) * 86400000 : undefined } }),
     });
     if (!made) return;
     const secret = h("code", { class: "secret", tabindex: 0 }, made.secret);
@@ -37,12 +38,12 @@ export default async function settings(/** @type {any} */ { signal, reload }) {
     const made = await dialog(title, Object.entries(names).map(([name, label]) => field(label, inputs[name])), { label: "Create", kind: "primary", work: () => call("POST", v1(path), { body: Object.fromEntries(Object.entries(inputs).map(([name, one]) => [name, one.value])) }) });
     if (made) reload();
   });
-  const part = (/** @type {string} */ title, /** @type {any} */ action, /** @type {any} */ content) => h("section", { "aria-label": title }, h("div", { class: "row spread" }, h("h2", null, title), action), content);
+  const part = (/** @type {string} */ title, /** @type {any} */ action, /** @type {any} */ content) => h("section", { "aria-label": title }, h("div", { class: "head" }, h("h2", null, title), action), content);
   const alive = keys.filter((/** @type {any} */ key) => key.state === "active");
   const ended = keys.filter((/** @type {any} */ key) => key.state !== "active");
   const rows = (/** @type {any[]} */ list) => h("div", { class: "cards" }, table("Keys", ["name", "access", "state", "created", "last used", "expires", "action"], list.map((key) => [h("span", { title: key.id }, key.name || key.id), key.access, pill(key.state), time(key.created_at), time(key.last_used_at), time(key.expires_at), key.state === "active" && button("Revoke", () => revoke(key), { class: "plain", "aria-label": `Revoke ${key.name || key.id}` })])));
   return [
-    h("h1", null, "Settings ", h("span", { class: "faint" }, domain.domain)),
+    head(["Settings ", h("span", { class: "number" }, domain.domain)]),
     h("div", { class: "columns" },
       part("Desk", null, h("form", { class: "narrow", onsubmit: save }, field("Name", desk, "the author of messages that no agent signs"), field("E-mail", address), h("button", { type: "submit" }, "Save"))),
       part("Usage", null, h("dl", null, h("dt", null, "Stored"), h("dd", null, limit(domain.usage.bytes, domain.quotas.bytes, size)), h("dt", null, "Unfinished tasks"), h("dd", null, limit(domain.usage.tasks, domain.quotas.tasks)), h("dt", null, "Requests a minute"), h("dd", null, domain.quotas.requests_per_minute === null ? "no limit of the domain" : count(domain.quotas.requests_per_minute)), h("dt", null, "Created"), h("dd", null, time(domain.created_at))))),

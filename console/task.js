@@ -3,18 +3,20 @@ import { base, call, can, has, tasks } from "./api.js";
 import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
 import { write } from "./json.js";
 import { count, span, things, time } from "./format.js";
-import { bar, button, dialog, notice, pill } from "./ui.js";
-import { fill, h } from "./view.js";
+import { bar, button, crumbs, dialog, head, notice, pill } from "./ui.js";
+import { fill, h, update } from "./view.js";
 
 const POLL_SECONDS = 20;
 
-export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, leaving }) {
+export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, back, up, leaving }) {
   const [family, id] = args;
   const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
-  const head = h("div");
-  const actions = h("div", { class: "row" });
-  const rest = h("div");
+  const top = h("div");
+  const actions = h("div", { class: "row actions-row" });
+  const rest = h("div", { class: "columns" });
   const changes = h("div");
+  const shownJson = h("pre", { tabindex: 0 });
+  const json = h("details", { ontoggle: () => drawJson() }, h("summary", null, "as JSON"), shownJson);
   let task = await call("GET", path(), { signal });
   let seen = { at: performance.now(), done: doneOf(task) };
   let rate = 0;
@@ -25,25 +27,31 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       rate = ((done - seen.done) * 1000) / Math.max(1, now - seen.at);
       seen = { at: now, done };
     }
-    const { status } = task;
     task = next;
-    // If a button is drawn again while somebody presses it, the press is lost.
-    if (status !== task.status) fill(actions, actionsOf());
     document.title = `${task.status === "completed" ? task.outcome : `${task.progress} %`} · ${task.action} · Caseload`;
-    fill(head, headOf());
-    fill(rest, restOf());
+    fill(top, topOf());
+    const { counts, progress, warnings, ...others } = task;
+    const over = task.status === "completed";
+    update(actions, [task.status, over && counts, task.retried_by], actionsOf);
+    update(rest, [others, over && counts], restOf);
+    drawJson();
   };
+  /** The record stays as it is scrolled, and is drawn only while somebody reads it. */
+  function drawJson() {
+    if (/** @type {any} */ (json).open) update(shownJson, task, () => write(task, 2));
+  }
   const file = (/** @type {string} */ kind, /** @type {string} */ format) => h("a", { href: `${base}${path(kind)}?download=true&format=${format}`, download: `${kind}-${id}.${format}.gz` }, format === "jsonl" ? "JSONL" : "CSV");
-  function headOf() {
+  function topOf() {
     const { counts } = task;
     const over = task.status === "completed";
     const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
     const perSecond = over ? (took ? (doneOf(task) * 1000) / Math.max(1, took) : 0) : rate;
     const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") => h("div", { class: `fact ${cls}` }, h("div", { class: "number" }, value), h("div", { class: "faint" }, label));
     return [
-      h("div", { class: "row spread" }, h("h1", null, task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")), pill(over ? task.outcome : task.status)),
+      head([task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")], pill(over ? task.outcome : task.status)),
+      task.submitted_by && h("p", { class: "faint under" }, task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "], `sent by ${task.submitted_by.key_name || task.submitted_by.key_id}`),
       bar(task.progress, "progress of the task"),
-      h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact("time", span(took))),
+      h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact(over ? "took" : "so far", span(took)), !over && perSecond > 0 && fact("left, about", span((counts.unprocessed * 1000) / perSecond))),
     ];
   }
   function actionsOf() {
@@ -59,13 +67,14 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   function restOf() {
     const over = task.status === "completed";
     return [
-      h("h2", null, "Times"),
-      h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet"))),
-      task.submitted_by && h("p", null, `Sent by ${task.submitted_by.key_name || task.submitted_by.key_id}${task.file_name ? `, from ${task.file_name}` : ""}.`),
-      task.parent_task_id && h("p", null, "Sends entries again of ", h("a", { href: `#/task/${family}/${task.parent_task_id}` }, task.parent_task_id)),
-      task.retried_by && h("p", null, "Its failed entries were sent again by ", h("a", { href: `#/task/${family}/${task.retried_by}` }, task.retried_by)),
-      over && [h("h2", null, "Downloads"), h("p", { class: "row" }, "Results:", file("results", "jsonl"), file("results", "csv"), task.errors && ["Errors:", file("errors", "jsonl"), file("errors", "csv")])],
-      h("details", null, h("summary", null, "as JSON"), h("pre", { tabindex: 0 }, write(task, 2))),
+      h("section", { "aria-label": "Times" }, h("h2", null, "Times"),
+        h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet")))),
+      h("section", { "aria-label": "Downloads" },
+        over && [h("h2", null, "Downloads"), h("dl", null,
+          h("dt", null, "Results"), h("dd", { class: "row" }, file("results", "jsonl"), file("results", "csv")),
+          task.errors && [h("dt", null, "Errors"), h("dd", { class: "row" }, file("errors", "jsonl"), file("errors", "csv"))])],
+        task.parent_task_id && h("p", null, "Sends entries again of ", h("a", { href: `#/task/${family}/${task.parent_task_id}` }, task.parent_task_id)),
+        task.retried_by && h("p", null, "Its failed entries were sent again by ", h("a", { href: `#/task/${family}/${task.retried_by}` }, task.retried_by))),
     ];
   }
   async function cancel() {
@@ -78,7 +87,6 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     notice("a new task has begun");
     go(`task/${family}/${made.task_id}`);
   }
-  fill(actions, actionsOf());
   draw(task);
   if (task.status !== "completed") follow();
   else showChanges();
@@ -112,8 +120,8 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       }
     };
   }
-  keys({ Escape: () => go("imports") });
-  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), head, actions, rest, changes];
+  keys({ Escape: () => back("imports") });
+  return [crumbs(h("a", { href: up("imports") }, "Imports"), h("span", { class: "faint mono" }, id)), top, actions, changes, rest, json];
 }
 
 const doneOf = (/** @type {any} */ task) => task.counts.total - task.counts.unprocessed;

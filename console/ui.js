@@ -1,5 +1,6 @@
 // Parts that several screens share: buttons, fields, dialogs, notices, and the states of a screen.
 import { Refusal } from "./api.js";
+import { count } from "./format.js";
 import { fill, h } from "./view.js";
 
 /** A button. While its work runs it is disabled, and a refusal is shown as a notice. */
@@ -48,7 +49,7 @@ export function problem(/** @type {any} */ error) {
 
 /** The state of a screen that could not be loaded. */
 export function failed(/** @type {any} */ error, /** @type {()=>void} */ again) {
-  return h("div", { class: "state", role: "alert" }, h("h2", null, error.status === 404 ? "Not here" : "This could not be loaded"), problem(error), again && button("Try again", again));
+  return h("div", { class: "state", role: "alert" }, h("h2", null, error.status === 404 ? "Not here" : error.status === 400 ? "The server does not take this" : "This could not be loaded"), problem(error), again && error.status !== 400 && button("Try again", again));
 }
 
 /** The state of a list without records. */
@@ -129,7 +130,13 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
 }
 
 /** A state as a word with its colour. */
-export const pill = (/** @type {string} */ word) => h("span", { class: `pill ${word}` }, word.replaceAll("_", " "));
+export const pill = (/** @type {string} */ word, label = word) => h("span", { class: `pill ${word}` }, label.replaceAll("_", " "));
+
+/** The title of a screen, with what can be done there at its right. @param {any} title @param {...any} right */
+export const head = (title, ...right) => h("div", { class: "head" }, h("h1", { dir: "auto" }, title), right.length > 0 && h("div", { class: "row" }, right));
+
+/** The way to a screen: the list that it belongs to, and a name. @param {any} link @param {any} name */
+export const crumbs = (link, name) => h("p", { class: "crumbs" }, link, h("span", { class: "faint" }, " / "), name);
 
 /** The first cell of a task's row: its action, which leads to its page. */
 export const taskLink = (/** @type {any} */ task) => h("span", null,
@@ -138,6 +145,10 @@ export const taskLink = (/** @type {any} */ task) => h("span", null,
 /** The state of a task: its outcome, or how far it is. */
 export const taskState = (/** @type {any} */ task) => (task.status === "completed" ? pill(task.outcome)
   : h("span", { class: "row" }, pill(task.status), bar(task.progress, `progress of ${task.action}`)));
+
+/** How many entries of a task failed, which leads to their faults. */
+export const failedCount = (/** @type {any} */ task) => (task.counts.failed && task.status === "completed"
+  ? h("a", { class: "bad", href: `#/faults/${task.family}/${task.task_id}`, "aria-label": `${count(task.counts.failed)} failed: see the faults` }, count(task.counts.failed)) : count(task.counts.failed));
 
 /** Copies a text, also if the page has no clipboard. */
 export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {

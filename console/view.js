@@ -55,3 +55,34 @@ export function fill(element, ...children) {
   }
   return element;
 }
+
+/** What `update` drew last, by element, and what waits until nothing is pressed. */
+const drawn = new WeakMap();
+const later = new Map();
+let pressed = false;
+globalThis.addEventListener?.("pointerdown", () => (pressed = true), true);
+for (const type of ["pointerup", "pointercancel"]) {
+  // After the click that follows.
+  globalThis.addEventListener?.(type, () => setTimeout(() => {
+    pressed = false;
+    const waiting = [...later];
+    later.clear();
+    for (const [element, [data, draw]] of waiting) update(element, data, draw);
+  }), true);
+}
+
+/**
+ * Draws what is shown of some data that come again and again: only if they are others than before,
+ * and not while a button of the pointer is down, because a press of something that goes away is lost.
+ * @param {any} element @param {any} data @param {()=>any} draw
+ */
+export function update(element, data, draw) {
+  const now = JSON.stringify(data);
+  if (drawn.get(element) === now) return;
+  if (pressed && element.isConnected) {
+    later.set(element, [data, draw]);
+    return;
+  }
+  drawn.set(element, now);
+  fill(element, draw());
+}

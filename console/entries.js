@@ -2,12 +2,18 @@
 // with gzip or not. The file is read as it is needed and never held whole.
 import { CsvReader, entryOf, separatorOf } from "./csv.js";
 
-/** The texts of a file, unpacked. @param {File} file */
-async function* texts(file) {
+/** The texts of a file, unpacked. `read` gets the bytes of the file that were read so far. @param {File} file */
+async function* texts(file, read = (/** @type {number} */ _bytes) => {}) {
   const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  let stream = /** @type {any} */ (file.stream());
+  let bytes = 0;
+  const counter = new TransformStream({ transform(piece, out) {
+    bytes += piece.length;
+    read(bytes);
+    out.enqueue(piece);
+  } });
+  let stream = /** @type {any} */ (file.stream().pipeThrough(counter));
   if (head[0] === 0x1f && head[1] === 0x8b) stream = stream.pipeThrough(new DecompressionStream("gzip"));
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = stream.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
   try {
     for (;;) {
       const { value, done } = await reader.read();
@@ -80,8 +86,9 @@ export class ArraySplitter {
 /**
  * The entries of a file.
  * @param {File} file @param {any} kind what `examine` found @param {any[]} mapping of CSV columns
+ * @param {(bytes:number)=>void} [read] gets the bytes of the file that were read so far
  */
-export async function* entries(file, kind, mapping) {
+export async function* entries(file, kind, mapping, read) {
   if (kind.kind === "csv") {
     const reader = new CsvReader(kind.separator);
     let head = true;
@@ -91,17 +98,17 @@ export async function* entries(file, kind, mapping) {
         else yield entryOf(row, mapping);
       }
     };
-    for await (const text of texts(file)) yield* of(reader.push(text));
+    for await (const text of texts(file, read)) yield* of(reader.push(text));
     yield* of(reader.finish());
     return;
   }
   if (kind.kind === "array") {
     const splitter = new ArraySplitter();
-    for await (const text of texts(file)) yield* splitter.push(text);
+    for await (const text of texts(file, read)) yield* splitter.push(text);
     return;
   }
   let rest = "";
-  for await (const text of texts(file)) {
+  for await (const text of texts(file, read)) {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) if (line.trim()) yield line.trim();

@@ -2,12 +2,13 @@
 // entry is mended in place or with its whole group, tried by a dry run, and sent again. The server
 // counts the groups; entries are read when they come into view, and those of a group when it is mended.
 import { base, call, can, eachLine, query, tasks } from "./api.js";
-import { submit } from "./new_import.js";
+import { REPLACE, submit } from "./sending.js";
 import { parse, write } from "./json.js";
 import { Pages } from "./pages.js";
 import { groupOf, valueAt, withValue } from "./pointer.js";
 import { count, short, things } from "./format.js";
-import { button, dialog, empty, field, input, notice, refused, select } from "./ui.js";
+import { draftOf } from "./drafts.js";
+import { button, crumbs, dialog, empty, field, head as heading, input, notice, refused, select } from "./ui.js";
 import { longList } from "./list.js";
 import { fill, h } from "./view.js";
 
@@ -16,13 +17,13 @@ const PAGE = 100;
 /** How the values of a group are mended: a label, and the new value. */
 const HOW = /** @type {Record<string, [string, (now:any, text:string)=>any]>} */ ({
   text: ["set to the text", (_, text) => text],
-  json: ["set to the JSON value", (_, text) => parse(text)],
+  json: ["set to the JSON value", (_, text) => parsed(text)],
   remove: ["leave the field out", () => undefined],
   upper: ["capitals", (now) => String(now ?? "").toUpperCase()],
   trim: ["without blanks around it", (now) => String(now ?? "").trim()],
 });
 
-export default async function faults(/** @type {any} */ { args, params, signal, keys, go, leaving }) {
+export default async function faults(/** @type {any} */ { args, params, signal, keys, go, back, up }) {
   const [family, id] = args;
   const path = tasks(family, encodeURIComponent(id));
   const task = await call("GET", path, { signal });
@@ -30,9 +31,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   if (task.counts.failed === 0) return empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.");
   const summary = await call("GET", `${path}/errors/summary`, { signal });
   const groups = groupsOf(summary.groups.map((/** @type {any} */ one) => ({ fault: { ...one.example, code: one.code, pointer: one.pointer }, count: one.count })));
-  /** By its index: an entry as it was mended, and one that failed again with its new faults. */
-  const mended = /** @type {Map<number, {record:any, entry:any}>} */ (new Map());
-  const again = /** @type {Map<number, any>} */ (new Map());
+  const { mended, again } = draftOf(`faults/${family}/${id}`, makeDraft);
   /** The group that was chosen, and the one whose rows are shown; they differ while its rows load. */
   let wanted = groups.find((group) => group.name === params.get("group"));
   let shown = wanted;
@@ -89,7 +88,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     const failing = groupsOf([...again.values()].filter((record) => !mended.has(record.index)).flatMap((record) => record.errors.map((/** @type {any} */ fault) => ({ fault, count: 1, record }))));
     const done = new Map();
     for (const { record } of mended.values()) for (const fault of record.errors) done.set(nameOf(fault), (done.get(nameOf(fault)) ?? 0) + 1);
-    fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(groups.length, "group")}. `, mended.size > 0 && h("b", { class: "good" }, `${count(mended.size)} mended`)));
+    fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(groups.length, "group")}. `, mended.size > 0 ? h("b", { class: "good" }, `${count(mended.size)} mended.`) : can("write") && h("span", { class: "faint" }, "Open an entry to mend it, or choose a group to mend all of it.")));
     const item = (/** @type {any} */ group) => h("button", { type: "button", "aria-pressed": String(wanted?.name === group.name && !wanted?.records === !group.records), onclick: () => choose(group).catch(refused) },
       h("span", null, h("b", null, group.fault.code.replaceAll("_", " ")), h("br"), h("span", { class: "mono faint" }, groupOf(group.fault.pointer ?? "") || "the entry")),
       h("span", { class: done.get(group.name) === group.count ? "good" : "" }, count(group.count)));
@@ -100,7 +99,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
       groups.map(item),
       others > 0 && h("p", { class: "faint" }, `${things(others, "more fault")} in smaller groups, under All`));
     fill(actions,
-      can("write") && wanted?.fault.pointer && button(`Mend all ${count(wanted.count)}`, () => mendGroup(wanted)),
+      can("write") && wanted?.fault.pointer && button(wanted.count === 1 ? "Mend the entry" : `Mend all ${count(wanted.count)}`, () => mendGroup(wanted)),
       mended.size > 0 && button(`Dry run of ${count(mended.size)}`, () => sendAgain(true)),
       mended.size > 0 && can("write") && button(`Send ${count(mended.size)} again`, () => sendAgain(false), { class: "primary" }),
       mended.size > 0 && button("Undo all", () => { mended.clear(); draw(); list.redraw(); }),
@@ -126,12 +125,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     await dialog(`Line ${record.line}`, [h("ul", null, record.errors.map((/** @type {any} */ fault) => h("li", null, h("span", { class: "mono" }, fault.pointer ?? ""), " ", h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, record), 100)), " ", fault.detail))), text, changes], {
       label: "Keep", kind: "primary",
       work: () => {
-        let next;
-        try {
-          next = parse(text.value);
-        } catch (error) {
-          throw new Error(`this is not JSON: ${/** @type {any} */ (error).message}`);
-        }
+        const next = parsed(text.value);
         if (write(next) === write(record.entry)) mended.delete(record.index);
         else mended.set(record.index, { record, entry: next });
         draw();
@@ -147,6 +141,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     const only = input({ placeholder: "any value" });
     const preview = h("div", { role: "status" });
     const plan = () => {
+      if (/^(text|json)$/.test(how.value) && !value.value) throw new Error(`Write the value that ${group.count === 1 ? "the entry gets" : "they get"}.`);
       const found = [];
       for (const record of all) {
         if (!record.entry) continue;
@@ -162,17 +157,19 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
       }
       return found;
     };
+    const slot = field("Value", value);
     const draft = () => {
+      slot.hidden = !/^(text|json)$/.test(how.value);
       try {
         const found = plan();
         fill(preview, h("p", null, h("b", null, found.length === 1 ? "1 value changes" : `${count(found.length)} values change`)), found.slice(0, 6).map((one) => h("div", { class: "mono" }, `line ${one.record.line}: `, h("mark", { class: "bad" }, short(write(one.now ?? null), 40)), " → ", h("mark", { class: "good" }, one.next === undefined ? "left out" : short(write(one.next), 40)))));
       } catch (error) {
-        fill(preview, h("p", { class: "bad" }, `this is not JSON: ${/** @type {any} */ (error).message}`));
+        fill(preview, h("p", { class: "faint" }, /** @type {any} */ (error).message));
       }
     };
     for (const one of [how, value, only]) one.addEventListener("input", draft);
     draft();
-    await dialog(`Mend ${group.fault.code.replaceAll("_", " ")} at ${groupOf(group.fault.pointer)}`, [h("p", { class: "faint" }, group.fault.detail), field("How", how), field("Value", value), field("Only where the value is", only), preview], {
+    await dialog(`Mend ${group.fault.code.replaceAll("_", " ")} at ${groupOf(group.fault.pointer)}`, [h("p", { class: "faint" }, group.fault.detail), field("How", how), slot, field("Only where the value is", only), preview], {
       label: "Mend them", kind: "primary",
       work: () => {
         for (const { record, entry } of plan()) mended.set(record.index, { record, entry });
@@ -185,8 +182,10 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   async function sendAgain(/** @type {boolean} */ dry) {
     const chosen = [...mended.values()].sort((a, b) => a.record.index - b.record.index);
     const lines = chosen.map(({ entry }) => write(entry)).join("\n");
-    let made = await submit(family, task.action, dry, lines, `mended-${id}`);
+    let made = await submit(family, task.upsert ? REPLACE : task.action, dry, lines, `mended-${id}`);
     if (!dry) {
+      mended.clear();
+      again.clear();
       notice(`${count(chosen.length)} entries are sent again`);
       return go(`task/${family}/${made.task_id}`);
     }
@@ -201,14 +200,27 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     notice(made.counts.failed ? `${count(made.counts.failed)} of ${count(chosen.length)} would still fail; they are marked again` : `all ${count(chosen.length)} would succeed`, made.counts.failed ? "bad" : "good");
   }
 
-  const warn = (/** @type {any} */ event) => mended.size && event.preventDefault();
-  addEventListener("beforeunload", warn);
-  leaving(() => removeEventListener("beforeunload", warn));
-  keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), Escape: () => go(`task/${family}/${id}`) });
+  keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), Escape: () => back(`task/${family}/${id}`) });
   await pages.begin();
   draw();
   list.set(pages);
-  return h("div", { class: "fill" }, h("p", null, h("a", { href: "#/imports" }, "Imports"), " / ", h("a", { href: `#/task/${family}/${id}` }, h("span", { class: "mono" }, id))), h("div", { class: "row spread" }, h("h1", null, "Faults"), actions), head, h("div", { class: "fault-columns grow" }, side, list.element));
+  return h("div", { class: "fill" }, crumbs(h("a", { href: up("imports") }, "Imports"), h("a", { href: `#/task/${family}/${id}` }, task.file_name ? short(task.file_name, 60) : h("span", { class: "mono" }, id))), heading("Faults", actions), head, h("div", { class: "fault-columns grow" }, side, list.element));
+}
+
+/** A text as JSON, with a reason in words if it is none. */
+function parsed(/** @type {string} */ text) {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new Error(`this is not JSON: ${/** @type {any} */ (error).message}`);
+  }
+}
+
+/** By its index: an entry as it was mended, and one that failed again with its new faults. */
+function makeDraft() {
+  const mended = /** @type {Map<number, {record:any, entry:any}>} */ (new Map());
+  const again = /** @type {Map<number, any>} */ (new Map());
+  return { mended, again, unsent: () => mended.size > 0 };
 }
 
 const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.pointer ?? "")}`;

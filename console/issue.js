@@ -2,7 +2,8 @@
 import { Refusal, base, call, can, query, send, v1 } from "./api.js";
 import { write } from "./json.js";
 import { STATES, at, count, short, size, time } from "./format.js";
-import { button, field, input, notice, pill, select, table } from "./ui.js";
+import { draftOf } from "./drafts.js";
+import { button, crumbs, field, head, input, notice, pill, select, table } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const PAGE = 100;
@@ -65,14 +66,15 @@ class Talk {
   }
 }
 
-export default async function issueScreen(/** @type {any} */ { args, signal, keys, go, reload, leaving }) {
+export default async function issueScreen(/** @type {any} */ { args, signal, keys, back, up, reload }) {
   const id = args[0];
   const wanted = query({ includes: ["custom_fields", "feedback", "queue", "meta"], excludes: ["messages"] });
-  const [envelope, messages, notes, agents] = await Promise.all([
+  const [envelope, messages, notes, agents, { apps }] = await Promise.all([
     call("GET", v1(`issues/${encodeURIComponent(id)}${wanted}`), { signal }),
     new Talk(`issues/${encodeURIComponent(id)}/messages`, "messages", signal).begin(),
     new Talk(`issues/${encodeURIComponent(id)}/private-notes`, "private_notes", signal).begin(),
     can("write") ? call("GET", v1("agents?page-size=1000"), { signal, quiet: true }) : { profiles: [] },
+    call("GET", v1("apps"), { signal, quiet: true }),
   ]);
   const issue = envelope.issues ? envelope.issues[0] : envelope;
   if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
@@ -97,10 +99,9 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
     reload();
   };
   const agentOptions = Object.fromEntries(agents.profiles.map((/** @type {any} */ agent) => [agent.id, agent.name]));
-  const reply = h("textarea", { rows: 4, "aria-label": "Reply", placeholder: "Reply   r" });
-  const note = h("textarea", { rows: 2, "aria-label": "Private note", placeholder: "Private note   n" });
-  const as = select({ "": "the desk", ...agentOptions }, { "aria-label": "Author" });
-  const file = h("input", { type: "file", multiple: true, "aria-label": "Attachments" });
+  const draft = draftOf(`issue/${id}`, makeDraft);
+  const { reply, note, file } = draft;
+  const as = select({ "": "the desk", ...agentOptions }, { "aria-label": "Author", value: draft.as in agentOptions ? draft.as : "", onchange: () => (draft.as = as.value) });
   const tags = input({ value: issue.tags.join(", ") });
   async function sendReply() {
     if (as.value) {
@@ -116,18 +117,21 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
       await call("PUT", v1("issues"), { body: { "issue-ids": [String(id)], "message-body": reply.value } });
     }
     reply.value = "";
+    file.value = "";
     reload();
   }
-  const unsent = (/** @type {any} */ event) => (reply.value || note.value) && event.preventDefault();
-  addEventListener("beforeunload", unsent);
-  leaving(() => removeEventListener("beforeunload", unsent));
-  keys({ Escape: () => history.length > 1 ? history.back() : go("issues"), r: () => reply.focus(), n: () => note.focus() });
+  async function addNote() {
+    await call("POST", v1(`issues/${id}/private-notes`), { body: { "note-text": note.value } });
+    note.value = "";
+    reload();
+  }
+  keys({ Escape: () => back("issues"), r: () => reply.focus(), n: () => note.focus() });
   const custom = Object.entries(issue.custom_fields ?? {}).map(([key, value]) => [key, short(/** @type {any} */ (value)?.value !== undefined ? text(/** @type {any} */ (value).value) : text(value), 200)]);
   const facts = [
     ["State", can("write") ? select(STATES, { value: issue.state_data.state, "aria-label": "State", onchange: (/** @type {any} */ event) => edit({ status: event.target.value }).catch(problem) }) : pill(issue.state_data.state)],
     ["Assignee", can("write") ? select({ unassigned: "nobody", ...(issue.assignee_id !== "unassigned" && { [issue.assignee_id]: issue.assignee_name }), ...agentOptions }, { value: issue.assignee_id, "aria-label": "Assignee", onchange: (/** @type {any} */ event) => edit({ "assignee-id": event.target.value }).catch(problem) }) : issue.assignee_name ?? "nobody"],
-    ["Author", h("span", { dir: "auto" }, issue.author_name, issue.author_name && issue.author_email && " · ", issue.author_email && h("a", { href: `#/people?${new URLSearchParams({ q: issue.author_email })}` }, issue.author_email), !issue.author_name && !issue.author_email && "unknown")],
-    ["App", issue.app_id],
+    ["Author", h("span", { class: "lines" }, issue.author_name && h("span", { dir: "auto" }, short(issue.author_name)), issue.author_email && h("a", { href: `#/people?${new URLSearchParams({ q: issue.author_email })}` }, short(issue.author_email)), !issue.author_name && !issue.author_email && "unknown")],
+    ["App", apps.find((/** @type {any} */ app) => app.id === issue.app_id)?.title ?? issue.app_id],
     ["Queue", issue.queue?.name ?? "none"],
     ["Language", issue.language ?? "unknown"],
     ["Created", time(issue.created_at)],
@@ -137,20 +141,28 @@ export default async function issueScreen(/** @type {any} */ { args, signal, key
   ].filter(Boolean);
   const problem = (/** @type {any} */ error) => { notice(error.message, "bad"); reload(); };
   return [
-    h("div", { class: "row spread" }, h("div", null, h("a", { href: "#/issues" }, "Issues"), h("span", { class: "faint mono" }, ` #${issue.id}`))),
-    h("h1", { dir: "auto", class: "clip" }, short(issue.title, 300) || "(without a title)"),
+    crumbs(h("a", { href: up("issues") }, "Issues"), h("span", { class: "faint mono" }, `#${issue.id}`)),
+    head(short(issue.title, 300) || "(without a title)"),
     h("div", { class: "conversation" },
       h("div", null,
         talk,
         can("write") && h("div", { class: "compose" }, reply,
-          h("div", { class: "row" }, agents.profiles.length > 0 && [h("span", { class: "faint" }, "as"), as], file, button("Send the reply", sendReply, { class: "primary" }))),
-        can("write") && h("div", { class: "compose note" }, note, h("div", { class: "row" }, button("Add the note", async () => { await call("POST", v1(`issues/${id}/private-notes`), { body: { "note-text": note.value } }); note.value = ""; reload(); })))),
+          h("div", { class: "row" }, agents.profiles.length > 0 && [h("span", { class: "faint" }, "as"), as], file, button("Send the reply", sendReply, { class: "primary last" }))),
+        can("write") && h("div", { class: "compose note" }, note, h("div", { class: "row" }, button("Add the note", addNote), h("span", { class: "faint" }, "Only agents see it.")))),
       h("aside", { "aria-label": "Facts" },
         h("dl", null, facts.map((/** @type {any} */ [name, value]) => [h("dt", null, name), h("dd", null, value)])),
-        can("write") ? h("form", { onsubmit: (/** @type {any} */ event) => { event.preventDefault(); edit({ tags: tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) }).catch(problem); } }, field("Tags", tags, "with commas; Enter saves")) : h("p", null, issue.tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, tag))),
+        can("write") ? h("form", { onsubmit: (/** @type {any} */ event) => { event.preventDefault(); edit({ tags: tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) }).catch(problem); } }, field("Tags", tags, "Commas separate them. Enter saves.")) : h("p", null, issue.tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, tag))),
         custom.length > 0 && [h("h2", null, "Custom fields"), table("Custom fields", ["key", "value"], custom)],
         h("details", null, h("summary", null, "as JSON"), h("pre", { tabindex: 0 }, write(issue, 2).slice(0, 200000))))),
   ];
+}
+
+/** A reply and a note that are not sent yet: the fields themselves, with what was written and chosen. */
+function makeDraft() {
+  const reply = h("textarea", { rows: 4, "aria-label": "Reply", placeholder: "Write a reply  ( r )" });
+  const note = h("textarea", { rows: 2, "aria-label": "Private note", placeholder: "Write a private note  ( n )" });
+  const file = h("input", { type: "file", multiple: true, "aria-label": "Attachments" });
+  return { reply, note, file, as: "", unsent: () => Boolean(reply.value || note.value || file.files.length) };
 }
 
 const text = (/** @type {any} */ value) => (typeof value === "string" ? value : typeof value === "number" && value > 1e11 ? at(value) : write(value));

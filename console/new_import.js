@@ -1,103 +1,110 @@
 // New import: a file of any size becomes tasks of at most 10,000 entries. First a dry run says what
-// would happen; then the same entries are sent. A part that was sent before is the same task.
-import { can, call, me, send, tasks } from "./api.js";
-import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
+// would happen; then the same entries are sent. Both go on when the screen is left.
+import { can } from "./api.js";
+import { changesView } from "./changes.js";
 import { TARGETS, guess } from "./csv.js";
-import { digest, entries, examine, parts } from "./entries.js";
+import { entries, examine } from "./entries.js";
 import { parse } from "./json.js";
 import { count, short, size, things } from "./format.js";
-import { bar, button, empty, field, notice, pill, refused, select, table } from "./ui.js";
-import { fill, h } from "./view.js";
+import { REPLACE, Sending, sending } from "./sending.js";
+import { bar, button, empty, field, head, notice, pill, refused, select, table } from "./ui.js";
+import { fill, h, update } from "./view.js";
 
 const PREVIEW = 5;
-const WAIT_SECONDS = 30;
-/** The action that replaces issues is an import with another option. */
-const REPLACE = "import_issues?upsert";
-const ACTIONS = { create_core_profiles: "create profiles", upsert_core_profiles: "create or update profiles, by identity", update_core_profiles: "update profiles, by id or identity", update_app_profiles: "update app profiles, by pid", import_issues: "import issues", [REPLACE]: "import issues, replacing those of the same id", delete_core_profiles: "delete profiles, by id or identity", delete_app_profiles: "delete app profiles, by pid", delete_issues: "delete issues, by id" };
-/** What these did before says nothing of now, so they are sent again. */
-const RENEWED = /^(update|upsert|delete)_|upsert$/;
-const KINDS = /** @type {Record<string, string>} */ ({ csv: "CSV", array: "JSON array", lines: "JSON lines" });
+/** What a table can become: its columns are fields of core profiles. */
+const TABLE_ACTIONS = { create_core_profiles: "create profiles", upsert_core_profiles: "create or update profiles, by identity", update_core_profiles: "update profiles, by id or identity", delete_core_profiles: "delete profiles, by id or identity" };
+const ACTIONS = { ...TABLE_ACTIONS, update_app_profiles: "update app profiles, by pid", delete_app_profiles: "delete app profiles, by pid", import_issues: "import issues", [REPLACE]: "import issues, replacing those of the same id", delete_issues: "delete issues, by id" };
 const READ_ACTIONS = { get_core_profiles: "export profiles by core-profile-id", get_app_profiles: "export app profiles by pid" };
+const KINDS = /** @type {Record<string, string>} */ ({ csv: "CSV", array: "JSON array", lines: "JSON lines" });
 
-export default async function newImport(/** @type {any} */ { signal, keys, go, leaving }) {
+/** A file that was chosen, with what its entries are to become. @typedef {{file:File, kind:any, mapping:any[], action:string}} Chosen */
+
+export default async function newImport(/** @type {any} */ { signal, keys, back, leaving }) {
   const body = h("div");
-  const picker = h("input", { type: "file", id: "file", accept: ".jsonl,.ndjson,.json,.csv,.gz,.txt", onchange: () => picker.files[0] && choose(picker.files[0]) });
+  const picker = h("input", { type: "file", id: "file", accept: ".jsonl,.ndjson,.json,.csv,.gz,.txt", onchange: () => picker.files[0] && choose(picker.files[0]).catch(refused) });
   const drop = h("div", { class: "drop" }, h("label", { for: "file" }, h("b", null, "Drop a file here"), " or choose one"), picker, h("p", { class: "faint" }, "JSON lines, a JSON array or CSV, packed with gzip or not, of any size."));
-  for (const type of ["dragover", "dragenter"]) drop.addEventListener(type, (/** @type {any} */ event) => { event.preventDefault(); drop.classList.add("over"); });
-  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (/** @type {any} */ event) => { event.preventDefault(); drop.classList.remove("over"); if (event.dataTransfer.files[0]) choose(event.dataTransfer.files[0]).catch(refused); });
-  keys({ Escape: () => go("imports") });
-  let running = false;
-  const warn = (/** @type {any} */ event) => running && event.preventDefault();
-  addEventListener("beforeunload", warn);
-  leaving(() => removeEventListener("beforeunload", warn));
+  const over = (/** @type {boolean} */ on) => (/** @type {any} */ event) => { event.preventDefault(); drop.classList.toggle("over", on); };
+  for (const type of ["dragover", "dragenter"]) drop.addEventListener(type, over(true));
+  drop.addEventListener("dragleave", over(false));
+  drop.addEventListener("drop", (/** @type {any} */ event) => {
+    over(false)(event);
+    const [file] = event.dataTransfer.files;
+    if (file && !picker.disabled) choose(file).catch(refused);
+  });
+  keys({ Escape: () => back("imports") });
+  leaving(() => sending.now && (sending.now.changed = () => {}));
 
+  /** Shows another file, of which nothing is sent yet. */
   async function choose(/** @type {File} */ file) {
     let kind = /** @type {any} */ (null);
     try {
       kind = await examine(file);
     } catch {
-      return fill(body, empty("This file cannot be read", "It is not UTF-8 text, or its gzip is damaged."));
+      return fill(body, empty("This file cannot be read", "It is not text in UTF-8, or its gzip is damaged. A spreadsheet program saves a table as “CSV UTF-8”."));
     }
-    const actions = can("write") ? { ...ACTIONS, ...READ_ACTIONS } : { ...READ_ACTIONS, ...ACTIONS };
-    const action = select(actions, { value: kind.kind === "csv" ? "create_core_profiles" : await likely(file, kind), onchange: preview });
     const mapping = (kind.columns ?? []).map((/** @type {string} */ column) => ({ column, target: guess(column) }));
-    const shown = h("div");
-    const steps = h("div");
-    const area = h("div", { role: "status" });
+    sending.now = null;
+    await show({ file, kind, mapping, action: kind.kind === "csv" ? "create_core_profiles" : await likely(file, kind) });
+  }
+
+  async function show(/** @type {Chosen} */ chosen) {
+    const { file, kind, mapping } = chosen;
+    const table = kind.kind === "csv";
+    const actions = table ? TABLE_ACTIONS : can("write") ? { ...ACTIONS, ...READ_ACTIONS } : { ...READ_ACTIONS, ...ACTIONS };
+    const action = select(actions, { value: chosen.action, onchange: () => { chosen.action = action.value; preview().catch(refused); } });
+    const first = h("div");
+    const area = h("div");
     async function preview() {
       const found = [];
       for await (const entry of entries(file, kind, mapping)) {
         found.push(entry);
         if (found.length === PREVIEW) break;
       }
-      fill(shown, h("h2", null, "The first entries, as they will be sent"), found.length ? found.map((entry) => h("pre", { class: "entry", tabindex: 0 }, short(entry, 2000))) : empty("No entries", "The file has no entries below its header."));
-      fill(area);
-      fill(steps, found.length > 0 && h("div", { class: "row" }, button("Dry run", () => run(true), { class: "primary" }), h("span", { class: "faint" }, "nothing is written yet")));
+      if (signal.aborted) return;
+      fill(first, h("h2", null, found.length === PREVIEW ? `The first ${PREVIEW} entries, as they will be sent` : "The entries, as they will be sent"), found.length ? h("pre", { class: "entries", tabindex: 0 }, found.map((entry) => h("div", { class: "entry" }, short(entry, 2000)))) : empty("No entries", "The file has no entries below its header."));
+      sending.now = null;
+      fill(area, found.length > 0 && h("div", { class: "row" }, button("Dry run", () => begin(true), { class: "primary" }), h("span", { class: "faint" }, "Nothing is written yet.")));
     }
-    const columns = mapping.length > 0 && [h("h2", null, "Columns"), table("Columns", ["column", "becomes"], mapping.map((/** @type {any} */ one) => [one.column, select(TARGETS, { value: one.target, "aria-label": `Column ${one.column}`, onchange: (/** @type {any} */ event) => { one.target = event.target.value; preview(); } })]))];
-
-    async function run(/** @type {boolean} */ dry) {
-      const family = /issues/.test(action.value) ? "issues" : "identity";
-      const changes = dry && hasChanges(action.value) ? noChanges() : null;
-      const done = /** @type {Record<string, number>} */ ({ total: 0, succeeded: 0, failed: 0, unprocessed: 0 });
-      const sent = /** @type {any[]} */ ([]);
-      const draw = (/** @type {string} */ now) => fill(area,
-        h("h2", null, dry ? "Dry run" : "Import"),
-        now && h("div", { class: "row" }, bar(now === "done" ? 100 : 50, "progress"), h("span", null, now)),
-        h("p", null, `${things(done.total, "entry", "entries")} sent in ${things(sent.length, "task")}: `, h("b", { class: "good" }, `${count(done.succeeded)} ${dry ? "would succeed" : "succeeded"}`), ", ", h("b", { class: done.failed ? "bad" : "" }, `${count(done.failed)} ${dry ? "would fail" : "failed"}`)),
-        table("Tasks", ["task", "entries", "failed", "state"], sent.map((one) => [h("a", { href: `#/${one.task.counts.failed ? "faults" : "task"}/${family}/${one.task.task_id}` }, one.task.task_id.slice(0, 13)), count(one.task.counts.total), count(one.task.counts.failed), pill(one.task.outcome ?? one.task.status)]), [1, 2]));
-      running = true;
-      try {
-        for await (const part of parts(entries(file, kind, mapping))) {
-          draw(`sending entries ${count(done.total + 1)} to ${count(done.total + part.count)}`);
-          let task = await submit(family, action.value, dry, part.text, file.name);
-          if (task.replayed && RENEWED.test(action.value)) {
-            task = await call("GET", tasks(family, task.task_id), { signal });
-            if (task.status === "completed") task = await submit(family, action.value, dry, part.text, file.name, `-${Date.now()}`);
-          }
-          sent.push({ task });
-          while (task.status !== "completed") {
-            draw(`the server works on entries ${count(done.total + 1)} to ${count(done.total + part.count)}: ${task.progress} %`);
-            task = await call("GET", `${tasks(family, task.task_id)}?wait=${WAIT_SECONDS}`, { signal, quiet: true });
-            sent[sent.length - 1] = { task };
-          }
-          if (changes) await addChanges(changes, family, task.task_id, done.total, signal);
-          for (const name of Object.keys(done)) done[name] += task.counts[name];
-        }
-        draw("");
-        if (changes) area.append(...[changesView(changes)].flat().filter((one) => one instanceof Node));
-        notice(dry ? "the dry run is done" : "the import is done", "good");
-        fill(steps, dry && can("write") ? h("div", { class: "row" }, button(`${/^delete/.test(action.value) ? "Delete" : "Import"} ${things(done.total, "entry", "entries")}`, () => run(false), { class: /^delete/.test(action.value) ? "danger" : "primary" }), done.failed > 0 && h("span", { class: "faint" }, `${count(done.failed)} of them will fail, and can be mended and sent again afterwards`)) : dry ? h("p", { class: "faint" }, "Your key may only read, so this stays a dry run.") : h("a", { class: "button", href: "#/imports" }, "See all tasks"));
-      } finally {
-        running = false;
-      }
+    /** Begins to send, and shows it. */
+    function begin(/** @type {boolean} */ dry) {
+      const next = new Sending({ ...chosen }, dry);
+      sending.now = next;
+      next.run().then(() => next.state === "done" && sending.now === next && notice(dry ? "the dry run is done" : "the import is done", "good"));
+      follow(next);
     }
-    fill(body, h("p", null, h("b", null, file.name), ` · ${size(file.size)} · ${KINDS[kind.kind]}`, " ", button("Another file", () => { fill(body); picker.value = ""; picker.click(); }, { class: "plain" })), field("Action", action), columns, shown, steps, area);
+    function follow(/** @type {Sending} */ one) {
+      let ran = false;
+      const status = h("div", { role: "status" });
+      const steps = h("div", { class: "row" });
+      const result = h("div");
+      fill(area, h("h2", null, one.dry ? "Dry run" : "Import"), status, steps, result);
+      one.changed = () => {
+        const running = one.state === "running";
+        for (const part of [action, ...columns.querySelectorAll("select")]) part.disabled = running;
+        picker.disabled = running;
+        drop.classList.toggle("off", running);
+        update(status, [one.counts, one.progress, one.problem, one.taken, one.last, one.state], () => statusOf(one));
+        update(steps, [one.state], () => stepsOf(one, begin));
+        update(result, [one.state, one.parts, one.tasks], () => [tasksOf(one), one.state === "done" && one.changes && changesView(one.changes)]);
+        // What to do next is in view when there is something to do.
+        if (ran !== running) area.scrollIntoView({ block: running ? "nearest" : "start" });
+        ran = running;
+      };
+      one.changed();
+    }
+    const columns = h("div", { class: "mapping" }, mapping.length > 0 && [h("h2", null, "Columns"), columnsOf(mapping, () => preview().catch(refused))]);
+    drop.classList.add("small");
+    fill(body, h("p", null, h("b", { dir: "auto" }, file.name), h("span", { class: "faint" }, ` · ${size(file.size)} · ${KINDS[kind.kind]}`)), h("div", { class: "narrow" }, field("Action", action)), columns, first, area);
+    const now = sending.now;
     await preview();
+    if (now) {
+      sending.now = now;
+      follow(now);
+    }
   }
-  fill(body, h("div", { class: "columns" }, EXAMPLES.map(([title, text]) => h("section", { "aria-label": title }, h("h2", null, title), h("pre", { tabindex: 0 }, text)))));
-  return [h("h1", null, "New import"), drop, body];
+  if (sending.now) await show(sending.now.what);
+  else fill(body, h("div", { class: "columns" }, EXAMPLES.map(([title, text]) => h("section", { "aria-label": title }, h("h2", null, title), h("pre", { tabindex: 0 }, text)))));
+  return [head("New import"), h("p", { class: "faint under" }, "A dry run first says what would happen. Nothing is written until you choose Import."), drop, body];
 }
 
 const EXAMPLES = [
@@ -105,6 +112,42 @@ const EXAMPLES = [
   ["The same as CSV", "email,first name,tags\nada@example.org,Ada,vip"],
   ["Issues, one on a line", '{"title":"No mail","author_email":"ada@example.org","messages":[{"body":"Nothing arrives.","created_at":1767225600000,"origin":"end-user"}]}'],
 ];
+
+/** The columns of a table, each with the field that it becomes. */
+const columnsOf = (/** @type {any[]} */ mapping, /** @type {()=>void} */ changed) => table("Columns", ["column", "becomes"], mapping.map((one) => [
+  h("span", { dir: "auto" }, short(one.column)),
+  select(TARGETS, { value: one.target, "aria-label": `Column ${short(one.column)}`, onchange: (/** @type {any} */ event) => { one.target = event.target.value; changed(); } })]));
+
+/** How far it is. */
+function statusOf(/** @type {Sending} */ one) {
+  const { counts, dry, state } = one;
+  const part = `entries ${count(one.first)} to ${count(one.last)}`;
+  const words = state === "done" ? "Done" : state === "stopped" ? "Stopped" : one.problem ? "Waiting" : one.taken ? `The server works on ${part}` : one.last ? `Sending ${part}` : "Reading the file";
+  return [
+    h("div", { class: "row sending" }, bar(one.progress, "progress of the file"), h("span", { class: "faint" }, words)),
+    h("p", null, `${things(counts.total, "entry", "entries")} in ${things(one.parts, "task")}: `, h("b", { class: "good" }, `${count(counts.succeeded)} ${dry ? "would succeed" : "succeeded"}`), ", ", h("b", { class: counts.failed ? "bad" : "" }, `${count(counts.failed)} ${dry ? "would fail" : "failed"}`)),
+    one.problem && h("p", { class: "bad" }, one.problem),
+  ];
+}
+
+/** What can be done now. */
+function stepsOf(/** @type {Sending} */ one, /** @type {(dry:boolean)=>void} */ begin) {
+  const { counts, dry, state, what: { action } } = one;
+  if (state === "running") return [button("Stop", () => { one.stop(); one.changed(); }), h("span", { class: "faint" }, "You may look at other screens. What was sent stays sent.")];
+  if (state === "stopped") return [button("Continue", () => { one.run(); one.changed(); }, { class: "primary" }), h("span", { class: "faint" }, "Nothing is sent twice.")];
+  if (!dry) return [h("a", { class: "button", href: "#/imports" }, "See all tasks")];
+  if (!can("write")) return [h("span", { class: "faint" }, "Your key may only read, so this stays a dry run.")];
+  const deletes = /^delete/.test(action);
+  return [
+    button(`${deletes ? "Delete" : "Import"} ${things(counts.total, "entry", "entries")}`, () => begin(false), { class: deletes ? "danger" : "primary" }),
+    counts.failed > 0 && h("span", { class: "faint" }, `${count(counts.failed)} of them will fail, and can be mended and sent again afterwards.`),
+  ];
+}
+
+/** Its tasks, each with a link to its faults if it has some. */
+const tasksOf = (/** @type {Sending} */ { tasks, family }) => tasks.length > 0 && table("Tasks", ["task", "entries", "failed", "state"], tasks.map((task) => [
+  h("a", { href: `#/${task.counts.failed && task.status === "completed" ? "faults" : "task"}/${family}/${task.task_id}` }, task.counts.failed && task.status === "completed" ? "See its faults" : "See the task"),
+  count(task.counts.total), count(task.counts.failed), pill(task.outcome ?? task.status)]), [1, 2]);
 
 /** The likely action, by the members of the first entry. */
 async function likely(/** @type {File} */ file, /** @type {any} */ kind) {
@@ -121,17 +164,4 @@ async function likely(/** @type {File} */ file, /** @type {any} */ kind) {
     return "create_core_profiles";
   }
   return "create_core_profiles";
-}
-
-/** Sends entries as a task. The same entries with the same options are the same task; `mark` makes it another one. */
-export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name, mark = "") {
-  const form = new FormData();
-  form.append("action", action === REPLACE ? "import_issues" : action);
-  if (action === REPLACE) form.append("upsert", "true");
-  if (dry) form.append("dry_run", "true");
-  form.append("payload", new Blob([lines]), `${name.replace(/\.(gz|csv|json)$/i, "")}.jsonl`);
-  const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
-  const headers = /** @type {Record<string, string>} */ (dry ? {} : { "Idempotency-Key": key });
-  const response = await send("POST", tasks(family), { raw: form, headers });
-  return { ...parse(await response.text()), replayed: response.headers.get("Idempotent-Replayed") === "true" };
 }

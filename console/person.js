@@ -1,17 +1,17 @@
 // One person: the core profile, its app profiles, its issues, and a change with its preview.
 import { Refusal, call, can, query, tasks, v1, v2 } from "./api.js";
-import { submit } from "./new_import.js";
+import { submit } from "./sending.js";
 import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
 import { write } from "./json.js";
 import { count, short, time } from "./format.js";
-import { button, dialog, notice, pill, table } from "./ui.js";
+import { button, crumbs, dialog, head, notice, pill, table } from "./ui.js";
 import { h } from "./view.js";
 
 const ISSUES = 20;
 
 const many = (/** @type {any} */ number, /** @type {string} */ noun) => `${count(number)} ${String(number) === "1" ? noun : noun.replace(/y$/, "ie") + "s"}`;
 
-export default async function person(/** @type {any} */ { args, signal, keys, go, reload }) {
+export default async function person(/** @type {any} */ { args, signal, keys, go, back, up, reload }) {
   const id = args[0];
   const profile = await call("GET", `${v2(`identity/core_profiles/${encodeURIComponent(id)}`)}${query({ includes: ["app_profiles"] })}`, { signal });
   const { app_profile_pids: pids = [], ...fields } = profile;
@@ -44,20 +44,20 @@ export default async function person(/** @type {any} */ { args, signal, keys, go
   }
   async function remove() {
     const stay = `${many(pids.length, "app profile")} and ${many(issues["total-hits"], "issue")} stay`;
-    const done = await dialog("Delete this profile?", [h("p", { dir: "auto" }, h("b", null, short(nameOf(profile), 120)), ` and its ${many(identitiesOf(profile).length, "identity")} are deleted. This cannot be undone.`), h("p", null, `${stay}.`)], { label: "Delete the profile", kind: "danger", work: () => run("delete_core_profiles", false, { "core-profile-id": id }) });
+    const done = await dialog("Delete this profile?", [h("p", { dir: "auto" }, h("b", null, short(nameOf(profile), 120)), ` is deleted, with ${many(identitiesOf(profile).length, "identity")}. This cannot be undone.`), h("p", null, `${stay}.`)], { label: "Delete the profile", kind: "danger", work: () => run("delete_core_profiles", false, { "core-profile-id": id }) });
     if (done) {
       notice("deleted", "good");
       go("people");
     }
   }
-  keys({ Escape: () => go("people") });
+  keys({ Escape: () => back("people") });
   const shown = Object.entries(fields).filter(([name]) => !["identities", "tags", "names", "custom_fields", "core-profile-id", "created_at", "updated_at"].includes(name));
   return [
-    h("p", null, h("a", { href: "#/people" }, "People"), h("span", { class: "faint mono" }, ` ${id}`)),
-    h("div", { class: "row spread" }, h("h1", { dir: "auto", class: "clip" }, short(nameOf(profile), 120)), can("write") && h("div", { class: "row" }, button("Change", edit), button("Delete", remove, { class: "danger" }))),
+    crumbs(h("a", { href: up("people") }, "People"), h("span", { class: "faint mono" }, id)),
+    head(short(nameOf(profile), 120), can("write") && [button("Change", edit), button("Delete", remove, { class: "danger" })]),
     h("div", { class: "columns" },
       h("section", { "aria-label": "Profile" }, h("h2", null, "Profile"),
-        h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type), h("dd", { dir: "auto" }, short(value))]), profile.tags?.length > 0 && [h("dt", null, "tags"), h("dd", { class: "tag-list" }, profile.tags.map((/** @type {string} */ tag) => h("a", { class: "tag", dir: "auto", href: `#/people?${new URLSearchParams({ tag })}` }, short(tag, 60))))], shown.map(([name, value]) => [h("dt", null, name), h("dd", { dir: "auto" }, name === "last_active_date" ? time(value) : short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),
+        h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type.replaceAll("_", " ")), h("dd", { dir: "auto" }, short(value))]), profile.tags?.length > 0 && [h("dt", null, "tags"), h("dd", { class: "tag-list" }, profile.tags.map((/** @type {string} */ tag) => h("a", { class: "tag", dir: "auto", href: `#/people?${new URLSearchParams({ tag })}` }, short(tag, 60))))], shown.map(([name, value]) => [h("dt", null, name.replaceAll("_", " ")), h("dd", { dir: "auto" }, name === "last_active_date" ? time(value) : short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),
         Object.keys(profile.custom_fields ?? {}).length > 0 && [h("h2", null, "Custom fields"), table("Custom fields", ["key", "value"], Object.entries(profile.custom_fields).map(([key, value]) => [key, short(typeof value === "string" ? value : write(value), 300)]))],
         pids.length > 0 && [h("h2", null, "App profiles"), h("ul", null, pids.map((/** @type {string} */ pid) => h("li", { class: "mono clip" }, pid)))]),
       h("section", { "aria-label": "Issues" }, h("h2", null, "Issues ", h("a", { class: "number", href: `#/issues?person=${encodeURIComponent(id)}` }, count(issues["total-hits"]))),

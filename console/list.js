@@ -80,8 +80,8 @@ const PLACES_MAX = 50;
 /**
  * A list of rows of one height. Only those in view are in the document. Its items are an array, or
  * anything that has a length and gives an item by its place; of an item that is not there yet
- * `missing` is called with the places in view. With `returning` it is at the place where
- * the list of this name was left.
+ * `missing` is called with the places in view. With `returning` it begins at the place
+ * at which the list of this name was left.
  * @param {{height:number, label:string, row:(item:any, at:number)=>any, missing?:()=>void,
  *   open?:(item:any)=>void, name?:string, returning?:boolean}} options
  */
@@ -160,7 +160,7 @@ export function longList({ height, label, row, missing, open, name, returning })
       list.openSelected();
     }
   });
-  /** Shows the place where a list of this name was left, once the list is in the document. */
+  /** Shows the place at which the list of this name was left, once the list is in the document. */
   function comeBack() {
     if (!back || !box.isConnected) return;
     const { top } = back;

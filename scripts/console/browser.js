@@ -14,6 +14,8 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
  * one header has no effect on plain HTTP. */
 const EXPECTED = /^(Failed to load resource|The Cross-Origin-Opener-Policy header has been ignored)/;
 
+/** How long a step may take. A machine with other work has more time. */
+const TIMEOUT_MS = process.env.CASELOAD_CHECK_SLOW ? 60000 : 15000;
 /** Presses of Tab after which an element counts as out of reach. */
 const TABS_MAX = 250;
 
@@ -35,7 +37,7 @@ function useKeyboard(locators) {
   locators.focus = async function focus() {
     await reach(this);
   };
-  locators.click = async function press({ timeout = 15000 } = {}) {
+  locators.click = async function press({ timeout = TIMEOUT_MS } = {}) {
     await this.waitFor({ timeout });
     // A button that works is disabled until it is done.
     await click.call(this, { trial: true, timeout });
@@ -60,10 +62,10 @@ export class Browser {
     await context.close();
   }
   /** A new page of a person who is signed in with this key. */
-  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "", init } = {}) {
-    const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "", zone, init } = {}) {
+    const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: theme, timezoneId: zone, acceptDownloads: true });
     const page = await context.newPage();
-    page.setDefaultTimeout(15000);
+    page.setDefaultTimeout(TIMEOUT_MS);
     if (init) await page.addInitScript(init);
     const files = process.env.CONSOLE_CHECK_FILES;
     if (files) await page.route(/\/console\/[0-9a-f]{16}\//, (route) => route.fulfill({ path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)) }));

@@ -2,14 +2,22 @@
 // fails or if a page had an error, broke the policy or asked anybody else for anything. The first
 // argument names a group of flows, or all; a second one a part of their names.
 import { Browser } from "./browser.js";
-import { exports } from "./exports.js";
-import { flows } from "./flows.js";
-import { long } from "./long.js";
-import { looks } from "./looks.js";
+import { access } from "./flows/access.js";
+import { exports } from "./flows/exports.js";
+import { faults } from "./flows/faults.js";
+import { first } from "./flows/first.js";
+import { imports } from "./flows/imports.js";
+import { issues as ofIssues } from "./flows/issues.js";
+import { long } from "./flows/long.js";
+import { looks } from "./flows/looks.js";
+import { people as ofPeople } from "./flows/people.js";
+import { settings } from "./flows/settings.js";
+import { shell } from "./flows/shell.js";
+import { tasks } from "./flows/tasks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
-const GROUPS = { acts: flows, reads: [...long, ...exports, ...looks] };
+const GROUPS = { acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings], reads: [...first, ...long, ...exports, ...shell, ...looks] };
 const [group, only] = process.argv.slice(2);
 const chosen = group === "all" ? Object.values(GROUPS).flat() : GROUPS[group];
 const server = new Server();

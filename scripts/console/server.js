@@ -1,4 +1,5 @@
-// A server of the program under test, with a store of its own, and calls of its API with a key.
+// A server of the program under test, with a store of its own, and calls of its API with a key; and
+// the demo.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +21,11 @@ export class Server {
   }
   newKey(access) {
     return this.admin("key", "create", "--domain", "acme", "--access", access, "--name", access);
+  }
+  /** Another domain, in which there is nothing. Returns an admin key of it. */
+  newDomain(name) {
+    this.admin("domain", "create", name);
+    return this.admin("key", "create", "--domain", name, "--access", "admin", "--name", name);
   }
   link(url = this.url) {
     return this.admin("console", "--domain", "acme", "--url", url);
@@ -58,16 +64,42 @@ export class Server {
     return text && JSON.parse(text);
   }
   /** Sends a task. */
-  async send(family, action, lines) {
+  async send(family, action, lines, options = {}, name = "entries.jsonl") {
     const form = new FormData();
     form.append("action", action);
-    form.append("payload", new Blob([lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n")]), "entries.jsonl");
+    for (const [name, value] of Object.entries(options)) form.append(name, value);
+    form.append("payload", new Blob([lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n")]), name);
     const answer = await fetch(`${this.url}/v2/acme/${family}/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${this.key}` }, body: form });
     return answer.json();
   }
   /** Runs a task to its end. */
-  async task(family, action, lines) {
-    const made = await this.send(family, action, lines);
+  async task(family, action, lines, options) {
+    const made = await this.send(family, action, lines, options);
     return this.call("GET", `v2/acme/${family}/bulk_actions/${made.task_id}?wait=60`);
+  }
+}
+
+/** The demo, which serves a store that it filled. */
+export class Demo {
+  /** Returns the link that it prints. */
+  async start() {
+    this.folder = mkdtempSync(join(tmpdir(), "caseload-demo-"));
+    const args = ["demo", "--listen", "127.0.0.1:0", "--store", `sqlite:${join(this.folder, "demo.db")}`];
+    this.process = spawn(program, args, { env: clean, stdio: ["ignore", "ignore", "pipe"] });
+    this.ended = new Promise((resolve) => this.process.once("exit", resolve));
+    return new Promise((resolve, reject) => {
+      let said = "";
+      this.process.stderr.on("data", (piece) => {
+        said += piece;
+        const found = /http:\S+#code=\w+/.exec(said);
+        if (found && said.includes("serving on")) resolve(found[0]);
+      });
+      this.ended.then(() => reject(new Error(`the demo did not start: ${said}`)));
+    });
+  }
+  async close() {
+    this.process.kill("SIGTERM");
+    await this.ended;
+    rmSync(this.folder, { recursive: true });
   }
 }

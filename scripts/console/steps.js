@@ -1,4 +1,4 @@
-// What several flows do: totals of the API and of the page, keys, and a proxy between the two.
+// What several flows do: totals of the API and of the page, keys, files, and a proxy between the two.
 import { createServer, request } from "node:http";
 
 export const total = async (server, query = "") => (await server.call("GET", `v1/acme/issues?page-size=1${query}`))["total-hits"];
@@ -6,6 +6,9 @@ export const settled = (page, count) => page.waitForFunction((n) => document.que
 export const keys = async (page, ...all) => {
   for (const key of all) await page.keyboard.press(key);
 };
+
+export const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
+export const pick = (page, name, text, type = "text/plain") => page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
 
 /** A proxy that may add a prefix, or cut the next `cut.left` answers of a path after so many bytes, or
  * let them wait there. */

@@ -4,7 +4,7 @@ import test from "node:test";
 import { gzipSync } from "node:zlib";
 import { CsvReader, entryOf, guess, lastRecord, separatorOf } from "../../console/csv.js";
 import { ArraySplitter, digest, entries, examine, parts } from "../../console/entries.js";
-import { count, size, span } from "../../console/format.js";
+import { compact, count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
 import { patchOf, searchOf } from "../../console/profile.js";
 import { groupOf, valueAt, withValue } from "../../console/pointer.js";
@@ -90,6 +90,18 @@ test("files are known by their first characters, packed or not, and split into p
   assert.deepEqual(sizes, [10, 10, 5]);
   assert.equal(digest("a"), digest("a"));
   assert.notEqual(digest("ab"), digest("ba"));
+});
+
+test("a file that is not UTF-8 is refused, and not read with other letters", async () => {
+  const latin = new File([Uint8Array.from([...new TextEncoder().encode("name\nM"), 0xfc, 0x6c, 0x0a])], "x.csv");
+  await assert.rejects(examine(latin));
+  await assert.rejects(async () => {
+    for await (const entry of entries(latin, { kind: "csv", separator: "," }, [{ column: "name", target: "names.full_name" }])) assert.ok(entry);
+  });
+});
+
+test("counts that have little room are short", () => {
+  assert.deepEqual([0, 999, 1000, 1234, 9949, 9950, 999499, 999500, 12345678].map(compact), ["0", "999", "1.0k", "1.2k", "9.9k", "10k", "999k", "1.0M", "12M"]);
 });
 
 test("only rows in view are drawn, and only harmless addresses are set", () => {

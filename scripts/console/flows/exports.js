@@ -1,7 +1,7 @@
 // The flows of exports: whole, through broken connections and pauses, to a file, and with a full disk.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { proxyTo, total } from "./steps.js";
+import { proxyTo, total } from "../steps.js";
 
 export const exports = [
   ["an export has every issue", async ({ server, open }) => {

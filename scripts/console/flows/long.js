@@ -1,8 +1,8 @@
 // The flow through a list that is higher than a browser lets an element be. The answers of the list are
 // made up, and with CONSOLE_CHECK_ISSUES=1000000 come from a server that has so many issues.
 import assert from "node:assert/strict";
-import { Server } from "./server.js";
-import { keys, settled, total } from "./steps.js";
+import { Server } from "../server.js";
+import { keys, settled, total } from "../steps.js";
 
 const MANY = 1000000;
 

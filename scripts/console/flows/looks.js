@@ -1,5 +1,6 @@
 // How the screens look and load: axe in both themes, narrow and wide windows, and the budget.
 import assert from "node:assert/strict";
+import { keys, pick } from "../steps.js";
 
 const PACKED_BYTES_MAX = 40000;
 const REQUESTS_MAX = 12;
@@ -30,12 +31,63 @@ const quiet = (browser) => async (page, screen) => {
   assert.deepEqual(found, [], `${screen}: ${JSON.stringify(found)}`);
 };
 
+/** What opens on a screen: the screen, what one does there, and what is then there. */
+const open = {
+  "a new issue": ["issues", (page) => page.getByRole("button", { name: "New issue" }).click(), "dialog[open]"],
+  "an edit of many": ["issues", async (page) => {
+    await keys(page, "j", "x", "j", "x");
+    await page.getByRole("button", { name: "Edit them" }).click();
+  }, "dialog[open]"],
+  "a filter": ["issues?tags=billing&state=new", (page) => page.getByRole("button", { name: "Add a filter" }).click(), "dialog[open]"],
+  "the calls": ["issues", (page) => keys(page, "c"), ".drawer .call"],
+  "the shortcuts": ["people", (page) => keys(page, "?"), "dialog[open]"],
+  "a new key": ["settings", (page) => page.getByRole("button", { name: "New key" }).click(), "dialog[open]"],
+  "a change of a person": ["PERSON", (page) => page.getByRole("button", { name: "Change", exact: true }).click(), "dialog[open]"],
+  "a deletion": ["PERSON", (page) => page.getByRole("button", { name: "Delete", exact: true }).click(), "dialog[open]"],
+  "an entry with faults": ["FAULTS", (page) => keys(page, "j", "Enter"), "dialog[open] textarea"],
+  "a group of faults": ["FAULTS", async (page) => {
+    await page.locator(".groups button", { hasText: "wrong type" }).click();
+    await page.getByRole("button", { name: /Mend all/ }).click();
+  }, "dialog[open]"],
+  "a table to import": ["new-import", async (page) => {
+    await pick(page, "x.csv", "email,country\nx@example.org,Germoney", "text/csv");
+    await page.getByRole("button", { name: "Dry run" }).click();
+  }, ".pill.completed_with_errors"],
+  "an export": ["exports", (page) => page.getByRole("button", { name: "Export issues.jsonl" }).click(), ".export .good"],
+  "a refusal": ["people?country=Atlantis", () => {}, ".state[role=alert]"],
+};
+
 export const looks = [
   ...["light", "dark"].map((theme) => [`axe finds nothing, ${theme}`, async (world) => {
     const signIn = await world.open({ key: null, theme });
     await signIn.getByLabel("API key").waitFor();
     await quiet(world.browser)(signIn, "sign-in");
     await each(world, { theme }, quiet(world.browser));
+  }]),
+  ...["light", "dark"].map((theme) => [`axe finds nothing in what opens on the screens, and in an empty domain, ${theme}`, async (world) => {
+    const { server, browser, faulty, person } = world;
+    const page = await world.open({ theme, init: () => delete globalThis.showSaveFilePicker });
+    const begin = page.url().split("#")[0];
+    for (const [name, [screen, act, there]] of Object.entries(open)) {
+      await page.goto(`${begin}#/nowhere`);
+      await page.getByText("This address names no screen").waitFor();
+      await page.goto(`${begin}#/${screen.replace("PERSON", `person/${person}`).replace("FAULTS", `faults/identity/${faulty.task_id}`)}`);
+      await page.locator(screen.includes("Atlantis") ? ".state" : screen === "FAULTS" ? ".fault-row" : screen === "issues" ? ".issue-row" : "main h1").first().waitFor();
+      await page.waitForTimeout(150);
+      await act(page);
+      await page.locator(there).first().waitFor();
+      if (process.env.CONSOLE_CHECK_SHOTS) await page.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS}/${name.replaceAll(" ", "-")}-${theme}.png` });
+      await quiet(browser)(page, name);
+      await keys(page, "Escape");
+    }
+    const empty = await world.open({ theme, key: server.newDomain(`empty-${theme}`) });
+    for (const screen of ["overview", "issues", "people", "imports", "exports", "settings"]) {
+      await empty.goto(`${begin}#/${screen}`);
+      await empty.locator("main h1").first().waitFor();
+      await empty.waitForTimeout(300);
+      if (process.env.CONSOLE_CHECK_SHOTS) await empty.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS}/empty-${screen}-${theme}.png` });
+      await quiet(browser)(empty, `empty ${screen}`);
+    }
   }]),
   ...[360, 2560].map((width) => [`nothing is wider than ${width} px`, (world) => each(world, { width, height: 800 }, async (page, screen) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -76,7 +76,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, back,
       let ran = false;
       const status = h("div", { role: "status" });
       const steps = h("div", { class: "row" });
-      const result = h("div");
+      const result = h("div", { class: "result" });
       fill(area, h("h2", null, one.dry ? "Dry run" : "Import"), status, steps, result);
       one.changed = () => {
         const running = one.state === "running";

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 30] = [
+const MIGRATIONS: [(&str, &str); 32] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -128,6 +128,14 @@ const MIGRATIONS: [(&str, &str); 30] = [
     (
         "store-postgres/migrations/V16__issue_spans.sql",
         "49d912ee33d93bca3cbd619f6851abda097e6c5d50d4a14040b2fddcc25b8f23",
+    ),
+    (
+        "store-sqlite/migrations/V17__set_words.sql",
+        "56c643598ce8351d6d7dab89daf5d568d01c82ada631556e2c01e812c847a139",
+    ),
+    (
+        "store-postgres/migrations/V17__set_words.sql",
+        "56c643598ce8351d6d7dab89daf5d568d01c82ada631556e2c01e812c847a139",
     ),
 ];
 

@@ -17,7 +17,9 @@ pub use changes::ProfileTimes;
 pub(crate) use changes::SetChanges;
 pub use check::SetSums;
 pub use complete::{SETS, StoredProfile, add_profiles, is_incomplete};
-pub use encoding::{Moment, instant_key, instant_of, is_order, read_ids, read_moments};
+pub use encoding::{
+    IdWord, Moment, instant_key, instant_of, is_order, read_ids, read_moments, read_words,
+};
 pub use rows::{SetKey, SetRow, Span};
 pub use store::SetStore;
 pub(crate) use write::apply;

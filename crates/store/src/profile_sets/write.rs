@@ -1,6 +1,6 @@
 //! Writes the changes of a chunk to the rows of the sets. A row that grows too long is split: if
 //! all new members come after the old ones, as those of new profiles do, into full rows, else into
-//! equal ones. A row without members is deleted. Adding a member that is there, or removing one
+//! halves. A row without members is deleted. Adding a member that is there, or removing one
 //! that is not, is reported as damage.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,10 @@ use super::store::SetStore;
 use crate::StoreError;
 
 /// Most members of a row.
-pub(super) const ROW_MEMBERS_MAX: usize = 4096;
+const ROW_MEMBERS_MAX: usize = 4096;
+/// Most bytes of the value and the members of a row: so four rows fill a page of SQLite, without an
+/// overflow page, and PostgreSQL stores a row in one piece.
+const ROW_BYTES_MAX: usize = 1950;
 /// Changes of a set that are looked up one by one; of more, everything in between is read.
 const SPANS_MAX: usize = 8;
 
@@ -124,13 +127,13 @@ fn rewrite_row<M: Member>(
     let last = before.last().copied();
     let after = merged(before, steps)?;
     let appends = steps.iter().all(|(member, add)| *add && last.is_none_or(|last| *member > last));
-    let parts = split(&after, appends);
+    let rows = split(set, &after, appends);
     if let Some(SetRow { key, .. }) = old
-        && parts.first().is_none_or(|part| M::key(set, part[0]) != *key)
+        && rows.first().is_none_or(|row| row.key != *key)
     {
         written.gone.push(key.clone());
     }
-    written.rows.extend(parts.iter().map(|part| row(set, part)));
+    written.rows.extend(rows);
     Ok(())
 }
 
@@ -154,26 +157,84 @@ fn merged<M: Member>(before: Vec<M>, steps: &[(M, bool)]) -> Result<Vec<M>, Stor
     Ok(after)
 }
 
-/// The members in parts that are short enough for a row.
-fn split<M>(members: &[M], appends: bool) -> Vec<&[M]> {
-    let parts = members.len().div_ceil(ROW_MEMBERS_MAX);
-    let most = if appends { ROW_MEMBERS_MAX } else { members.len().div_ceil(parts.max(1)) };
-    members.chunks(most.max(1)).collect()
+/// The members in rows that are short enough.
+fn split<M: Member>(set: &ProfileSet, members: &[M], appends: bool) -> Vec<SetRow> {
+    let mut rows = Vec::new();
+    if !appends {
+        add_halves(set, members, &mut rows);
+        return rows;
+    }
+    let mut left = members;
+    while !left.is_empty() {
+        let mut most = left.len().min(ROW_MEMBERS_MAX);
+        let full = loop {
+            let row = row(set, &left[..most]);
+            if most == 1 || is_short(&row) {
+                break row;
+            }
+            most = (most * ROW_BYTES_MAX / row_bytes(&row)).clamp(1, most - 1);
+        };
+        rows.push(full);
+        left = &left[most..];
+    }
+    rows
+}
+
+/// Adds the members as one row, or their halves if it would be too long.
+fn add_halves<M: Member>(set: &ProfileSet, members: &[M], rows: &mut Vec<SetRow>) {
+    if members.is_empty() {
+        return;
+    }
+    if members.len() <= ROW_MEMBERS_MAX {
+        let row = row(set, members);
+        if members.len() == 1 || is_short(&row) {
+            rows.push(row);
+            return;
+        }
+    }
+    let (first, second) = members.split_at(members.len() / 2);
+    add_halves(set, first, rows);
+    add_halves(set, second, rows);
+}
+
+const fn row_bytes(row: &SetRow) -> usize {
+    row.key.1.len() + row.members.len()
+}
+
+const fn is_short(row: &SetRow) -> bool {
+    row_bytes(row) <= ROW_BYTES_MAX
 }
 
 #[cfg(test)]
 mod tests {
+    use caseload_model::profile_query::ProfileSetKind;
+
     use super::*;
+
+    fn counts(members: &[i64], value: &[u8], appends: bool) -> Vec<i64> {
+        let rows = split(&(ProfileSetKind::Tag, value.to_vec()), members, appends);
+        for row in &rows {
+            assert!(is_short(row), "{row:?}");
+        }
+        rows.iter().map(|row| row.count).collect()
+    }
 
     #[test]
     fn a_row_that_grows_at_its_end_leaves_full_rows() {
         let members: Vec<i64> = (0..ROW_MEMBERS_MAX as i64 + 2).collect();
-        let lens = |appends| -> Vec<usize> {
-            split(&members, appends).iter().map(|part| part.len()).collect()
-        };
-        assert_eq!(lens(true), [ROW_MEMBERS_MAX, 2]);
-        let half = members.len() / 2;
-        assert_eq!(lens(false), [half, half]);
-        assert!(split::<i64>(&[], true).is_empty() && split::<i64>(&[], false).is_empty());
+        assert_eq!(counts(&members, b"", true), [ROW_MEMBERS_MAX as i64, 2]);
+        let half = members.len() as i64 / 2;
+        assert_eq!(counts(&members, b"", false), [half, half]);
+        assert!(counts(&[], b"", true).is_empty() && counts(&[], b"", false).is_empty());
+    }
+
+    #[test]
+    fn a_row_fits_into_a_quarter_of_a_page() {
+        let members: Vec<i64> = (0..4000).map(|n| n * 17).collect();
+        assert_eq!(counts(&members, b"", true), [1950, 1950, 100]);
+        assert_eq!(counts(&members, b"", false), [1000; 4]);
+        // With gaps of two bytes.
+        let members: Vec<i64> = (0..1000).map(|n| n * 1000).collect();
+        assert_eq!(counts(&members, &[b'x'; 1000], true), [476, 476, 48]);
     }
 }

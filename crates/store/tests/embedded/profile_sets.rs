@@ -57,6 +57,47 @@ async fn a_store_without_sets_of_profiles_gets_them_when_it_is_opened() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_with_long_rows_of_sets_gets_short_ones_when_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("caseload.db");
+    let store = server(folder.path()).unwrap();
+    let acme = domain(&store, "acme").await;
+    let lines: Vec<String> = (0..5000).map(profile).collect();
+    run(&store, &acme, "t", Action::CreateCoreProfiles, &lines).await;
+    store.close().await.unwrap();
+    drop(store);
+    let conn = Connection::open(&file).unwrap();
+    let expected = rows(&conn);
+    assert!(expected.iter().all(|row| row.5.len() <= 1950), "{expected:?}");
+    // As the program before V17 wrote each second profile: 2,500 distances.
+    let (domain_id, first): (i64, i64) = conn
+        .query_row(
+            "SELECT domain_id, min(first_id) FROM profile_sets WHERE kind = 5 GROUP BY 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    conn.execute("DELETE FROM profile_sets WHERE kind = 5", []).unwrap();
+    conn.execute(
+        "INSERT INTO profile_sets VALUES (?1, 5, x'4445', ?2, 2500, ?3)",
+        (domain_id, first, vec![2_u8; 2499]),
+    )
+    .unwrap();
+    conn.execute("DELETE FROM refinery_schema_history WHERE version >= 16", []).unwrap();
+    drop(conn);
+    let store = open(&file, OpenMode::Server).unwrap();
+    assert_sound(&store).await;
+    store.close().await.unwrap();
+    assert_eq!(rows(&Connection::open(&file).unwrap()), expected);
+}
+
+/// A profile whose sets have gaps of 1, 2 and 17 profiles.
+fn profile(n: usize) -> String {
+    let country = if n.is_multiple_of(2) { r#","last_country":"DE""# } else { "" };
+    format!(r#"{{"identities":[{{"uid":"u{n}"}}],"tags":["t{}"]{country}}}"#, n % 17)
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_finds_damaged_sets_of_profiles() {
     for (damage, fault) in [
         ("DELETE FROM profile_sets WHERE kind = 1", "by created"),

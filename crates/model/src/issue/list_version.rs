@@ -33,8 +33,9 @@ impl ListVersionHasher {
 
     /// Adds a record that is not an issue.
     pub fn add_record(&mut self, id: &[u8], updated_at: UnixMillis) {
-        self.0.update(id);
-        self.0.update(format!(" {}\n", updated_at.0));
+        for part in [id, b" ", itoa::Buffer::new().format(updated_at.0).as_bytes(), b"\n"] {
+            self.0.update(part);
+        }
     }
 
     pub fn finish(self) -> ListVersion {

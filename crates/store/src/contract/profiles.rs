@@ -87,7 +87,7 @@ pub struct ProfileStep {
     pub more: bool,
     /// Exact number of profiles that match the query at any position, if the request asked for it.
     pub total_hits: Option<u64>,
-    /// The version of the profiles of this step.
+    /// The version of the profiles of this step, if they have commas between them.
     pub version: ListVersion,
 }
 

@@ -4,6 +4,7 @@
 //! `ProfileQuery::matches` of the model judges profile by profile.
 //! Invariant: totals, pages and steps are those of that judge.
 
+mod id_words;
 mod list;
 mod order;
 mod page;

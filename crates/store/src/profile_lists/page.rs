@@ -53,6 +53,13 @@ impl RenderedPart {
         (self.part.profiles_max + ahead).saturating_sub(u64::from(self.count)) + self.part.offset
     }
 
+    /// About how many further matches have room, one at least, if they are as long as those before.
+    pub(super) fn fitting(&self) -> u64 {
+        let room = self.part.bytes_max.saturating_sub(self.body.len()) as u64;
+        let long = self.body.len() as u64 / u64::from(self.count.max(1));
+        room.checked_div(long).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
     /// Takes a match that follows the ones before.
     pub(super) fn take(&mut self, found: &Found, added: &HashMap<ProfileId, Added>) {
         if self.part.offset > 0 {
@@ -83,6 +90,14 @@ impl RenderedPart {
             return;
         }
         self.count += 1;
+        // Streams have no tag.
+        if self.part.form == StepForm::Commas {
+            self.add_version(found, added.get(&found.id));
+        }
+        self.last = Some(found.position(self.part.key));
+    }
+
+    fn add_version(&mut self, found: &Found, added: Option<&Added>) {
         match &found.id {
             ProfileId::Core(id) => {
                 self.version.add_record(id.to_string().as_bytes(), found.updated_at);
@@ -90,10 +105,9 @@ impl RenderedPart {
             ProfileId::App(pid) => self.version.add_record(pid.as_bytes(), found.updated_at),
         }
         // Members that come from other records have no part in the update time.
-        if let Some(added) = added.get(&found.id) {
+        if let Some(added) = added {
             self.version.add_record(&added.text(), found.updated_at);
         }
-        self.last = Some(found.position(self.part.key));
     }
 
     pub(super) fn version(&self) -> ListVersion {

@@ -7,6 +7,7 @@ use caseload_model::profile_query::{
     ProfilePosition, ProfileQuery, ProfileSetKind, SetCondition, conditions,
 };
 
+use super::id_words::IdWords;
 use super::order::{OrderWalk, count, order_of};
 use super::rows::ProfileSource;
 use super::set_reader::{Members, fulfilling};
@@ -16,11 +17,8 @@ use crate::{StoreError, values};
 
 const SUM: &str = "SELECT coalesce(sum(n), 0) FROM profile_sets
      WHERE domain_id = ?1 AND kind = ?2 AND value = ANY (?3)";
-/// Ids that are looked at at once.
-const IDS_AT_ONCE: usize = 4096;
-/// Moments of a walk that are looked at first; then twice as many, up to a whole row. A page is
-/// often full after the first ones.
-const MOMENTS_FIRST: usize = 256;
+/// Words of ids that are looked at at once.
+const WORDS_AT_ONCE: usize = 4096;
 
 /// The sets of one query.
 pub(super) struct SetIndex<'s, S> {
@@ -47,13 +45,12 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
         let mut members: Vec<Members> = conditions.iter().cloned().map(Members::of).collect();
         if other_range != TimeRange::default() {
             let mut walk = OrderWalk::new(order_of(other), SortOrder::Ascending, other_range, None);
-            let mut ids = Vec::new();
+            let mut words = Vec::new();
             while let Some(moments) = walk.next(source)? {
                 throttle.step()?;
-                ids.extend(moments.iter().map(|moment| moment.1));
+                words.append(&mut IdWords::of_moments(&moments).words);
             }
-            ids.sort_unstable();
-            members.push(Members::of_ids(ids));
+            members.push(Members::of_ids(IdWords::of(words)));
         }
         let (kind, order) = (order_of(query.sort.key), query.sort.order);
         Ok(Self { source, kind, order, range, conditions, members })
@@ -76,19 +73,20 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
         let base = if is_ranged { None } else { self.smallest()? };
         let Some(base) = base else {
             let (mut walk, mut total) = (self.walk(None), 0);
-            while let Some(moments) = walk.next(self, throttle)? {
-                total += moments.len() as u64;
+            while walk.next_row(self, throttle)? {
+                total += walk.matches.as_ref().map_or(walk.moments.len() as u64, IdWords::count);
             }
             return Ok(total);
         };
         let ids = self.members[base].all(self.source)?;
         let mut total = 0;
-        for ids in ids.chunks(IDS_AT_ONCE) {
+        for words in ids.words.chunks(WORDS_AT_ONCE) {
             throttle.step()?;
             let others = self.members.iter_mut().enumerate();
             let others = others.filter(|(n, _)| *n != base).map(|(_, members)| members);
-            let moments: Vec<Moment> = ids.iter().map(|id| (0, *id)).collect();
-            total += fulfilling(self.source, others, &moments, span_of(&moments))?.len() as u64;
+            let mut kept = IdWords::of(words.to_vec());
+            fulfilling(self.source, others, &mut kept)?;
+            total += kept.count();
         }
         Ok(total)
     }
@@ -125,9 +123,8 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
         SetWalk {
             order: OrderWalk::new(self.kind, self.order, self.range, after),
             moments: Vec::new(),
+            matches: None,
             at: 0,
-            span: span_of(&[]),
-            size: MOMENTS_FIRST,
         }
     }
 }
@@ -135,39 +132,61 @@ impl<'s, S: ProfileSource> SetIndex<'s, S> {
 /// A walk along the matches in the order of the list.
 pub(super) struct SetWalk {
     order: OrderWalk,
-    /// A row of the order, how many of its moments were looked at, and the span of all their ids.
+    /// A row of the order, those of its ids that match, and how many of its moments were looked at.
     moments: Vec<Moment>,
+    /// `None` if all match.
+    matches: Option<IdWords>,
     at: usize,
-    span: (i64, i64),
-    size: usize,
 }
 
 impl SetWalk {
-    /// Some further matches, perhaps none; `None` at the end.
+    /// The next matches: as many as are wanted, or all that are left.
     pub(super) fn next<S: ProfileSource>(
         &mut self,
         index: &mut SetIndex<'_, S>,
+        wanted: u64,
         throttle: &mut Throttle,
-    ) -> Result<Option<Vec<Moment>>, StoreError> {
-        throttle.step()?;
-        if index.members.is_empty() {
-            return self.order.next(index.source);
+    ) -> Result<Vec<Moment>, StoreError> {
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        while found.len() < wanted {
+            if self.at == self.moments.len() && !self.next_row(index, throttle)? {
+                break;
+            }
+            let left = &self.moments[self.at..];
+            let Some(matches) = &mut self.matches else {
+                let taken = left.len().min(wanted - found.len());
+                found.extend_from_slice(&left[..taken]);
+                self.at += taken;
+                continue;
+            };
+            for moment in left {
+                if found.len() == wanted {
+                    break;
+                }
+                self.at += 1;
+                if matches.contains(moment.1) {
+                    found.push(*moment);
+                }
+            }
         }
-        if self.at == self.moments.len() {
-            let Some(moments) = self.order.next(index.source)? else { return Ok(None) };
-            self.span = span_of(&moments);
-            (self.moments, self.at) = (moments, 0);
-        }
-        let end = self.moments.len().min(self.at + self.size);
-        let moments = &self.moments[self.at..end];
-        self.at = end;
-        self.size = (self.size * 2).min(IDS_AT_ONCE);
-        fulfilling(index.source, index.members.iter_mut(), moments, self.span).map(Some)
+        Ok(found)
     }
-}
 
-/// The lowest and the highest id.
-fn span_of(moments: &[Moment]) -> (i64, i64) {
-    let ids = || moments.iter().map(|moment| moment.1);
-    (ids().min().unwrap_or_default(), ids().max().unwrap_or_default())
+    /// Goes on to the next row of the order; false at the end.
+    fn next_row<S: ProfileSource>(
+        &mut self,
+        index: &mut SetIndex<'_, S>,
+        throttle: &mut Throttle,
+    ) -> Result<bool, StoreError> {
+        throttle.step()?;
+        let Some(moments) = self.order.next(index.source)? else { return Ok(false) };
+        (self.moments, self.at) = (moments, 0);
+        if !index.members.is_empty() {
+            let mut ids = IdWords::of_moments(&self.moments);
+            fulfilling(index.source, index.members.iter_mut(), &mut ids)?;
+            self.matches = Some(ids);
+        }
+        Ok(true)
+    }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use caseload_model::profile_query::{ProfileSet, SetCondition};
 
+use super::id_words::IdWords;
 use super::rows::ProfileSource;
-use crate::profile_sets::{Moment, SetRow, read_ids};
+use crate::profile_sets::{IdWord, SetRow, read_words};
 use crate::{StoreError, values};
 
 /// The rows of a set that may have ids from `?4` to `?5`.
@@ -14,15 +15,13 @@ const ROWS: &str = "SELECT s.kind, s.value, s.first_id, s.n, s.ids FROM profile_
      WHERE s.domain_id = ?1 AND s.kind = ?2 AND s.value = ?3 AND s.first_id <= ?5
      AND s.first_id >= coalesce((SELECT max(b.first_id) FROM profile_sets b
          WHERE b.domain_id = ?1 AND b.kind = ?2 AND b.value = ?3 AND b.first_id <= ?4), ?4)";
-/// Of a set so many ids are searched for one by one that take so many steps less than a merge.
-const SEARCH_STEPS: usize = 12;
 
 /// One set, as far as it was read.
 #[derive(Debug)]
 pub(super) struct SetReader {
     set: Option<ProfileSet>,
-    /// Ascending ids by the first one of their row.
-    rows: BTreeMap<i64, Vec<i64>>,
+    /// Ascending words by the first id of their row; two rows may have parts of one word.
+    rows: BTreeMap<i64, Vec<IdWord>>,
     /// All ids from the first to the second number were read.
     loaded: Option<(i64, i64)>,
 }
@@ -32,10 +31,9 @@ impl SetReader {
         Self { set: Some(set), rows: BTreeMap::new(), loaded: None }
     }
 
-    /// A set of exactly these ids, which are ascending.
-    fn of_ids(ids: Vec<i64>) -> Self {
-        let first = ids.first().copied();
-        let rows = first.map(|first| (first, ids)).into_iter().collect();
+    /// A set of exactly these ids.
+    fn of_ids(ids: IdWords) -> Self {
+        let rows = [(ids.span().0, ids.words)].into();
         Self { set: None, rows, loaded: Some((i64::MIN, i64::MAX)) }
     }
 
@@ -63,35 +61,31 @@ impl SetReader {
         let (domain, code) = (source.domain(), kind.code());
         source.each(ROWS, values![domain, code, value, from, until], &mut |row| {
             let row = SetRow::read_at(row, 0)?;
-            let mut ids = Vec::with_capacity(row.count.unsigned_abs() as usize);
-            read_ids(row.key.2, &row.members, &mut ids)?;
-            self.rows.insert(row.key.2, ids);
+            let mut words = Vec::new();
+            read_words(row.key.2, &row.members, &mut words)?;
+            self.rows.insert(row.key.2, words);
             Ok(())
         })?;
         self.loaded = Some(all);
         Ok(())
     }
 
-    /// Marks those of the ascending `ids` that are in the set.
-    fn mark(&self, ids: &[i64], marks: &mut [bool]) {
-        let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return };
-        let begin = self.rows.range(..=first).next_back().map_or(*first, |(begin, _)| *begin);
+    /// Adds to `marks` those ids of the `words` that are in the set.
+    fn mark(&self, words: &IdWords, marks: &mut [u64]) {
+        let (first, last) = words.span();
+        let words = &words.words;
+        let begin = self.rows.range(..=first).next_back().map_or(first, |(begin, _)| *begin);
         let mut at = 0;
-        for (_, row) in self.rows.range(begin..=*last) {
-            let end = row.last().map_or(at, |end| at + ids[at..].partition_point(|id| id <= end));
-            let wanted = &ids[at..end];
-            if wanted.len() * SEARCH_STEPS < row.len() {
-                for (id, mark) in wanted.iter().zip(&mut marks[at..end]) {
-                    *mark |= row.binary_search(id).is_ok();
-                }
-            } else {
-                let mut own = row.iter().copied().peekable();
-                for (id, mark) in wanted.iter().zip(&mut marks[at..end]) {
-                    while own.next_if(|own| own < id).is_some() {}
-                    *mark |= own.peek() == Some(id);
-                }
+        for (word, bits) in self.rows.range(begin..=last).flat_map(|(_, row)| row) {
+            while words.get(at).is_some_and(|wanted| wanted.0 < *word) {
+                at += 1;
             }
-            at = end;
+            match words.get(at) {
+                // The next row may have further ids of the word.
+                Some(wanted) if wanted.0 == *word => marks[at] |= bits,
+                Some(_) => {}
+                None => return,
+            }
         }
     }
 }
@@ -109,70 +103,52 @@ impl Members {
         Self { readers, negated: condition.negated }
     }
 
-    /// The condition that a profile is one of these, which are ascending.
-    pub(super) fn of_ids(ids: Vec<i64>) -> Self {
+    /// The condition that a profile is one of these.
+    pub(super) fn of_ids(ids: IdWords) -> Self {
         Self { readers: vec![SetReader::of_ids(ids)], negated: false }
     }
 
-    /// Notes in `kept` which of the ascending `ids` do not fulfil the condition. The ids of the
-    /// `span` will be asked for, too.
+    /// Removes the ids that do not fulfil the condition.
     fn exclude<S: ProfileSource>(
         &mut self,
         source: &S,
-        ids: &[i64],
-        span: (i64, i64),
-        kept: &mut [bool],
+        ids: &mut IdWords,
     ) -> Result<(), StoreError> {
-        let mut marks = vec![false; ids.len()];
+        let (from, until) = ids.span();
+        let mut marks = vec![0; ids.words.len()];
         for reader in &mut self.readers {
-            reader.load(source, span.0, span.1)?;
+            reader.load(source, from, until)?;
             reader.mark(ids, &mut marks);
         }
-        for (kept, mark) in kept.iter_mut().zip(marks) {
-            *kept &= mark != self.negated;
+        for ((_, bits), mark) in ids.words.iter_mut().zip(marks) {
+            *bits &= if self.negated { !mark } else { mark };
         }
+        ids.words.retain(|word| word.1 != 0);
         Ok(())
     }
 
-    /// All ids that the sets have, ascending.
-    pub(super) fn all<S: ProfileSource>(&mut self, source: &S) -> Result<Vec<i64>, StoreError> {
-        let mut ids = Vec::new();
+    /// All ids that the sets have.
+    pub(super) fn all<S: ProfileSource>(&mut self, source: &S) -> Result<IdWords, StoreError> {
+        let mut words = Vec::new();
         for reader in &mut self.readers {
             reader.load(source, i64::MIN, i64::MAX)?;
-            reader.rows.values().for_each(|row| ids.extend_from_slice(row));
+            reader.rows.values().for_each(|row| words.extend_from_slice(row));
         }
-        if self.readers.len() > 1 {
-            ids.sort_unstable();
-            ids.dedup();
-        }
-        Ok(ids)
+        Ok(IdWords::of(words))
     }
 }
 
-/// Those of the moments whose profiles fulfil all conditions, in the same order. Their ids are in
-/// the `span`, which is read at once.
+/// Removes the ids whose profiles do not fulfil all conditions.
 pub(super) fn fulfilling<'c, S: ProfileSource>(
     source: &S,
     conditions: impl Iterator<Item = &'c mut Members>,
-    moments: &[Moment],
-    span: (i64, i64),
-) -> Result<Vec<Moment>, StoreError> {
-    let mut by_id: Vec<(i64, usize)> =
-        moments.iter().enumerate().map(|(n, moment)| (moment.1, n)).collect();
-    if !by_id.is_sorted() {
-        by_id.sort_unstable();
-    }
-    let ids: Vec<i64> = by_id.iter().map(|(id, _)| *id).collect();
-    let mut kept = vec![true; ids.len()];
+    ids: &mut IdWords,
+) -> Result<(), StoreError> {
     for condition in conditions {
-        if !kept.contains(&true) {
-            return Ok(Vec::new());
+        if ids.words.is_empty() {
+            break;
         }
-        condition.exclude(source, &ids, span, &mut kept)?;
+        condition.exclude(source, ids)?;
     }
-    let mut keep = vec![false; ids.len()];
-    for ((_, n), kept) in by_id.into_iter().zip(kept) {
-        keep[n] = kept;
-    }
-    Ok(moments.iter().zip(keep).filter(|(_, keep)| *keep).map(|(one, _)| *one).collect())
+    Ok(())
 }

@@ -78,10 +78,13 @@ impl ProfileQuery {
     }
 }
 
+/// More members than a core profile usually has.
+const MEMBERS: usize = 24;
+
 /// Passes each value that a core profile with these fields has in a set to `visit`; a value may
 /// come twice.
 pub fn visit_sets(fields: &[u8], visit: &mut impl FnMut(ProfileSetKind, &[u8])) {
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(MEMBERS);
     if members(fields, &mut found).is_some() {
         for (name, value) in found {
             visit_plain(name, value, visit);

@@ -1,6 +1,7 @@
 //! The changes of sets by one chunk, gathered while its slices are applied. A profile may change
 //! several times in a chunk; only the net effect is written.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use caseload_model::profile_query::{ProfileSet, ProfileSetKind, visit_sets};
@@ -8,17 +9,39 @@ use caseload_model::profile_query::{ProfileSet, ProfileSetKind, visit_sets};
 use super::encoding::Moment;
 use super::rows::Member;
 
-/// Members of one set with whether each is added or removed, in the order of the changes.
-pub(super) type Steps<M> = Vec<(M, bool)>;
+/// A member of a set with whether it is added or removed.
+pub(super) type Step<M> = (M, bool);
+/// Those of one set, in the order of the changes.
+type Steps<M> = Vec<Step<M>>;
+
+/// Sets that are found without a hash, because many profiles in a row have the same values.
+const RECENT: usize = 64;
 
 /// Members that a chunk adds to sets and removes from them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SetChanges {
-    /// By the code of the kind, and the value.
-    sets: HashMap<Vec<u8>, Steps<i64>>,
+    /// Each with its key: the code of the kind, and the value.
+    sets: Vec<(Vec<u8>, Steps<i64>)>,
+    /// Places in `sets`, by key.
+    places: HashMap<Vec<u8>, usize>,
+    /// Places in `sets` of the last keys, by few bytes of them.
+    recent: [usize; RECENT],
     created: Steps<Moment>,
     updated: Steps<Moment>,
     key: Vec<u8>,
+}
+
+impl Default for SetChanges {
+    fn default() -> Self {
+        Self {
+            sets: Vec::new(),
+            places: HashMap::new(),
+            recent: [0; RECENT],
+            created: Vec::new(),
+            updated: Vec::new(),
+            key: Vec::new(),
+        }
+    }
 }
 
 /// The times of a profile.
@@ -76,14 +99,31 @@ impl SetChanges {
         self.key.clear();
         self.key.push(kind.code() as u8);
         self.key.extend_from_slice(value);
-        match self.sets.get_mut(&self.key) {
-            Some(steps) => steps.push((id, add)),
-            None => drop(self.sets.insert(self.key.clone(), vec![(id, add)])),
+        let place = self.place();
+        self.sets[place].1.push((id, add));
+    }
+
+    /// The place of the set with the present key.
+    fn place(&mut self) -> usize {
+        let Self { sets, places, recent, key, .. } = self;
+        let ends = usize::from(key[0]) * 7 + key.len() * 11 + usize::from(key[key.len() - 1]);
+        let recent = &mut recent[(ends + usize::from(key[key.len() / 2]) * 5) % RECENT];
+        if sets.get(*recent).is_some_and(|(recent, _)| recent == key) {
+            return *recent;
         }
+        *recent = match places.get(key) {
+            Some(place) => *place,
+            None => {
+                sets.push((key.clone(), Vec::new()));
+                places.insert(key.clone(), sets.len() - 1);
+                sets.len() - 1
+            }
+        };
+        *recent
     }
 
     /// The changes of each set of ids.
-    pub(super) fn of_ids(&self) -> impl Iterator<Item = (ProfileSet, Steps<i64>)> {
+    pub(super) fn of_ids(&self) -> impl Iterator<Item = (ProfileSet, Cow<'_, [Step<i64>]>)> {
         self.sets.iter().filter_map(|(key, steps)| {
             let (code, value) = key.split_first()?;
             let kind = ProfileSetKind::from_code(i64::from(*code))?;
@@ -92,7 +132,7 @@ impl SetChanges {
     }
 
     /// The changes of both orders.
-    pub(super) fn of_orders(&self) -> [(ProfileSetKind, Steps<Moment>); 2] {
+    pub(super) fn of_orders(&self) -> [(ProfileSetKind, Cow<'_, [Step<Moment>]>); 2] {
         [
             (ProfileSetKind::Created, net(&self.created)),
             (ProfileSetKind::Updated, net(&self.updated)),
@@ -102,12 +142,12 @@ impl SetChanges {
 
 /// The net effect of steps, in the order of the members. A member that is added and removed again,
 /// or the other way round, does not change.
-fn net<M: Member>(steps: &Steps<M>) -> Steps<M> {
-    let mut steps = steps.clone();
+fn net<M: Member>(steps: &Steps<M>) -> Cow<'_, [Step<M>]> {
     // New profiles come in the order of their ids.
     if steps.is_sorted_by(|a, b| a.0 < b.0) {
-        return steps;
+        return Cow::Borrowed(steps);
     }
+    let mut steps = steps.clone();
     steps.sort_by_key(|step| step.0);
     let mut left = Vec::with_capacity(steps.len());
     for of_one in steps.chunk_by(|a, b| a.0 == b.0) {
@@ -116,5 +156,5 @@ fn net<M: Member>(steps: &Steps<M>) -> Steps<M> {
             left.push(last);
         }
     }
-    left
+    Cow::Owned(left)
 }

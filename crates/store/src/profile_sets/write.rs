@@ -3,11 +3,12 @@
 //! halves. A row without members is deleted. Adding a member that is there, or removing one
 //! that is not, is reported as damage.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use caseload_model::profile_query::ProfileSet;
 
-use super::changes::{SetChanges, Steps};
+use super::changes::{SetChanges, Step};
 use super::encoding::{Moment, is_order};
 use super::rows::{Member, SetKey, SetRow, Span, members, row};
 use super::store::SetStore;
@@ -24,7 +25,7 @@ const SPANS_MAX: usize = 8;
 /// Writes the changes.
 pub(crate) fn apply(store: &impl SetStore, changes: &SetChanges) -> Result<(), StoreError> {
     let orders = changes.of_orders();
-    let sets: Vec<(ProfileSet, Steps<i64>)> =
+    let sets: Vec<(ProfileSet, Cow<'_, [Step<i64>]>)> =
         changes.of_ids().filter(|(_, steps)| !steps.is_empty()).collect();
     let mut spans = Vec::new();
     for (set, steps) in &sets {
@@ -63,7 +64,7 @@ pub(crate) fn apply(store: &impl SetStore, changes: &SetChanges) -> Result<(), S
 }
 
 /// The places of changes as spans. The steps are in the order of their members.
-fn spread<M: Member>(steps: &Steps<M>, place_of: impl Fn(&M) -> i64) -> Vec<(i64, i64)> {
+fn spread<M: Member>(steps: &[Step<M>], place_of: impl Fn(&M) -> i64) -> Vec<(i64, i64)> {
     let mut spans: Vec<(i64, i64)> = Vec::new();
     for (member, _) in steps {
         let place = place_of(member);
@@ -90,7 +91,7 @@ struct Written {
 fn rewrite<M: Member>(
     set: &ProfileSet,
     stored: Vec<SetRow>,
-    mut steps: &[(M, bool)],
+    mut steps: &[Step<M>],
     written: &mut Written,
 ) -> Result<(), StoreError> {
     let mut stored: Vec<(M, SetRow)> = stored
@@ -120,7 +121,7 @@ fn rewrite<M: Member>(
 fn rewrite_row<M: Member>(
     set: &ProfileSet,
     old: Option<&SetRow>,
-    steps: &[(M, bool)],
+    steps: &[Step<M>],
     written: &mut Written,
 ) -> Result<(), StoreError> {
     let before = old.map_or(Ok(Vec::new()), members::<M>)?;
@@ -137,7 +138,7 @@ fn rewrite_row<M: Member>(
     Ok(())
 }
 
-fn merged<M: Member>(before: Vec<M>, steps: &[(M, bool)]) -> Result<Vec<M>, StoreError> {
+fn merged<M: Member>(before: Vec<M>, steps: &[Step<M>]) -> Result<Vec<M>, StoreError> {
     let mut after = Vec::with_capacity(before.len() + steps.len());
     let mut before = before.into_iter().peekable();
     for (member, add) in steps {

@@ -13,6 +13,7 @@ mod people;
 mod postgres;
 mod profiles;
 mod raw;
+mod upserts;
 
 use anyhow::{Result, bail};
 
@@ -25,6 +26,7 @@ usage:
                                bulk actions on SQLite, from an empty store and with N profiles;
                                --write stores the tables in bench/results
   bench import [ROUNDS]        10,000 profile creations alone
+  bench upserts [ROUNDS]       10,000 profile upserts alone
   bench issues-store FOLDER N  makes a store of N generated issues in FOLDER
   bench issues FOLDER [PART]   lists and reads of that store; PART selects cases by name
   bench profiles-store FOLDER N
@@ -44,6 +46,7 @@ async fn main() -> Result<()> {
     let rounds = |default| args.get(1).map_or(Ok(default), |text| text.parse());
     match args.first().map(String::as_str) {
         Some("import") => import::measure(rounds(5)?).await,
+        Some("upserts") => upserts::measure(rounds(5)?).await,
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("postgres") => postgres::measure(&args[1..]).await,
         Some("capacity") => capacity::measure(rounds(3)?).await,

@@ -2,9 +2,10 @@
 //! into typed fields, as any import must; updates merge into the stored document; gets copy stored
 //! documents. Each runs in one thread, in one transaction per 10,000 entries, with the durability
 //! and page size of the server. None of them stores a payload, a task, or the results and errors of
-//! creations and updates.
+//! creations and updates. A database with indexes also has an entry for each value and time by
+//! which the server finds a profile; only creations and upserts have them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
@@ -14,6 +15,11 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::Value;
 use tempfile::TempDir;
+
+const INSERT: &str = "INSERT INTO profile (id, body, created, updated) VALUES (?1, ?2, ?3, ?3)";
+/// Names the time, which only a database with indexes stores.
+const UPDATE: &str = "UPDATE profile SET body = ?2 WHERE id = ?1 AND ?3 > 0";
+const UPDATE_INDEXED: &str = "UPDATE profile SET body = ?2, updated = ?3 WHERE id = ?1";
 
 /// The members of a line that an import must read.
 #[derive(serde::Deserialize)]
@@ -34,6 +40,10 @@ pub(crate) struct Raw {
     dir: TempDir,
     db: Connection,
     next_id: i64,
+    /// Whether values and times have entries.
+    indexed: bool,
+    /// The time of the next transaction.
+    time: i64,
 }
 
 impl Raw {
@@ -43,12 +53,25 @@ impl Raw {
         db.execute_batch(
             "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
              PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-65536;
-             CREATE TABLE profile (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+             CREATE TABLE profile (id INTEGER PRIMARY KEY, body BLOB NOT NULL, created INTEGER,
+                 updated INTEGER);
+             CREATE TABLE found_by (kind TEXT, value TEXT, profile INTEGER,
+                 PRIMARY KEY (kind, value, profile)) WITHOUT ROWID;
              CREATE TABLE identity (kind TEXT, value TEXT, profile INTEGER,
                  PRIMARY KEY (kind, value)) WITHOUT ROWID;
              CREATE TABLE result (id INTEGER PRIMARY KEY, body BLOB NOT NULL);",
         )?;
-        Ok(Self { dir, db, next_id: 0 })
+        Ok(Self { dir, db, next_id: 0, indexed: false, time: 1 })
+    }
+
+    /// The same with entries for values and times.
+    pub(crate) fn indexed() -> Result<Self> {
+        let raw = Self::new()?;
+        raw.db.execute_batch(
+            "CREATE INDEX by_creation ON profile (created, id);
+             CREATE INDEX by_update ON profile (updated, id);",
+        )?;
+        Ok(Self { indexed: true, ..raw })
     }
 
     /// The number of profiles; their ids are the numbers below it.
@@ -61,12 +84,15 @@ impl Raw {
         let begun = Instant::now();
         let tx = self.db.transaction()?;
         {
-            let mut profile =
-                tx.prepare_cached("INSERT INTO profile (id, body) VALUES (?1, ?2)")?;
+            let mut profile = tx.prepare_cached(INSERT)?;
             let mut identity = tx.prepare_cached("INSERT INTO identity VALUES (?1, ?2, ?3)")?;
             for line in entries(lines) {
                 let parsed = checked(line)?;
-                profile.execute((self.next_id, line))?;
+                profile.execute((self.next_id, line, self.time))?;
+                if self.indexed {
+                    let document = serde_json::from_slice(line)?;
+                    index(&tx, self.next_id, &Value::Null, &document)?;
+                }
                 for map in &parsed.identities {
                     for (kind, value) in map.iter().filter(|(kind, _)| *kind != "verified") {
                         identity.execute((kind, value, self.next_id))?;
@@ -76,6 +102,7 @@ impl Raw {
             }
         }
         tx.commit()?;
+        self.time += 1;
         self.settled(begun)
     }
 
@@ -85,7 +112,7 @@ impl Raw {
         let tx = self.db.transaction()?;
         {
             let mut select = tx.prepare_cached("SELECT body FROM profile WHERE id = ?1")?;
-            let mut update = tx.prepare_cached("UPDATE profile SET body = ?2 WHERE id = ?1")?;
+            let mut update = tx.prepare_cached(UPDATE)?;
             for line in entries(lines) {
                 let mut patch: serde_json::Map<String, Value> = serde_json::from_slice(line)?;
                 let id = patch.shift_remove("core-profile-id").context("an update without id")?;
@@ -93,7 +120,7 @@ impl Raw {
                 let body: Vec<u8> = select.query_row([id], |row| row.get(0))?;
                 let mut document: Value = serde_json::from_slice(&body)?;
                 merge(&mut document, Value::Object(patch));
-                update.execute((id, serde_json::to_vec(&document)?))?;
+                update.execute((id, serde_json::to_vec(&document)?, self.time))?;
             }
         }
         tx.commit()?;
@@ -109,9 +136,9 @@ impl Raw {
             let mut find =
                 tx.prepare_cached("SELECT profile FROM identity WHERE kind = ?1 AND value = ?2")?;
             let mut select = tx.prepare_cached("SELECT body FROM profile WHERE id = ?1")?;
-            let mut update = tx.prepare_cached("UPDATE profile SET body = ?2 WHERE id = ?1")?;
-            let mut profile =
-                tx.prepare_cached("INSERT INTO profile (id, body) VALUES (?1, ?2)")?;
+            let update = if self.indexed { UPDATE_INDEXED } else { UPDATE };
+            let mut update = tx.prepare_cached(update)?;
+            let mut profile = tx.prepare_cached(INSERT)?;
             let mut identity = tx.prepare_cached("INSERT INTO identity VALUES (?1, ?2, ?3)")?;
             for line in entries(lines) {
                 let parsed = checked(line)?;
@@ -125,12 +152,20 @@ impl Raw {
                 }
                 if let Some(owner) = owners.first() {
                     let body: Vec<u8> = select.query_row([owner], |row| row.get(0))?;
-                    let mut document: Value = serde_json::from_slice(&body)?;
+                    let before: Value = serde_json::from_slice(&body)?;
+                    let mut document = before.clone();
                     merge(&mut document, serde_json::from_slice(line)?);
-                    update.execute((owner, serde_json::to_vec(&document)?))?;
+                    update.execute((owner, serde_json::to_vec(&document)?, self.time))?;
+                    if self.indexed {
+                        index(&tx, *owner, &before, &document)?;
+                    }
                     continue;
                 }
-                profile.execute((self.next_id, line))?;
+                profile.execute((self.next_id, line, self.time))?;
+                if self.indexed {
+                    let document = serde_json::from_slice(line)?;
+                    index(&tx, self.next_id, &Value::Null, &document)?;
+                }
                 for (kind, value) in named {
                     identity.execute((kind, value, self.next_id))?;
                 }
@@ -138,6 +173,7 @@ impl Raw {
             }
         }
         tx.commit()?;
+        self.time += 1;
         self.settled(begun)
     }
 
@@ -183,6 +219,40 @@ impl Raw {
     pub(crate) fn bytes(&self) -> Result<u64> {
         settled_bytes(&self.dir.path().join("raw.db"))
     }
+}
+
+/// Writes the entries by which a changed document is found.
+fn index(tx: &Connection, id: i64, before: &Value, after: &Value) -> Result<()> {
+    let [before, after] = [before, after].map(found_by);
+    let mut remove =
+        tx.prepare_cached("DELETE FROM found_by WHERE kind = ?1 AND value = ?2 AND profile = ?3")?;
+    for (kind, value) in before.difference(&after) {
+        remove.execute((kind, value, id))?;
+    }
+    let mut insert = tx.prepare_cached("INSERT INTO found_by VALUES (?1, ?2, ?3)")?;
+    for (kind, value) in after.difference(&before) {
+        insert.execute((kind, value, id))?;
+    }
+    Ok(())
+}
+
+/// The values by which a document is found.
+fn found_by(document: &Value) -> BTreeSet<(&'static str, &str)> {
+    let mut found = BTreeSet::new();
+    for tag in document["tags"].as_array().into_iter().flatten() {
+        found.insert(("tagged", ""));
+        found.extend(tag.as_str().map(|tag| ("tag", tag)));
+    }
+    for kind in [
+        "last_country",
+        "preferred_language",
+        "user_vip_segment",
+        "user_persona",
+        "user_support_status",
+    ] {
+        found.extend(document[kind].as_str().map(|value| (kind, value)));
+    }
+    found
 }
 
 fn block(lines: &[u8], packed: bool) -> Result<Vec<u8>> {

@@ -29,6 +29,9 @@ pub fn take_missing_spans(sql: &impl Sql) -> Result<bool, StoreError> {
     Ok(sql.change("DELETE FROM incomplete_indexes WHERE name = ?1", values![SPANS])? > 0)
 }
 
+/// Kind, value and stored form of a set.
+pub type StoredSet = (TermKind, Vec<u8>, Vec<u8>);
+
 /// The sets of one block.
 #[derive(Debug, Default)]
 pub struct SpanSets(BTreeMap<(TermKind, Vec<u8>), RoaringBitmap>);
@@ -41,8 +44,7 @@ impl SpanSets {
         });
     }
 
-    /// Kind, value and stored form of each set.
-    pub fn finish(self) -> Result<Vec<(TermKind, Vec<u8>, Vec<u8>)>, StoreError> {
+    pub fn finish(self) -> Result<Vec<StoredSet>, StoreError> {
         let stored = |((kind, value), mut rows)| Ok((kind, value, encode(&mut rows)?));
         self.0.into_iter().map(stored).collect()
     }

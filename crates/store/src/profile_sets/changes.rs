@@ -111,13 +111,12 @@ impl SetChanges {
         if sets.get(*recent).is_some_and(|(recent, _)| recent == key) {
             return *recent;
         }
-        *recent = match places.get(key) {
-            Some(place) => *place,
-            None => {
-                sets.push((key.clone(), Vec::new()));
-                places.insert(key.clone(), sets.len() - 1);
-                sets.len() - 1
-            }
+        *recent = if let Some(place) = places.get(key) {
+            *place
+        } else {
+            sets.push((key.clone(), Vec::new()));
+            places.insert(key.clone(), sets.len() - 1);
+            sets.len() - 1
         };
         *recent
     }

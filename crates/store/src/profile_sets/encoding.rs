@@ -102,7 +102,9 @@ fn write_words(ids: &[i64], at: usize, out: &mut Vec<u8>) -> usize {
     if !words.is_empty() {
         out.extend([0, 0]);
         write_number(words.len() as u64, out);
-        words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        for word in &words {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
     }
     end - at
 }

@@ -32,6 +32,7 @@ pub struct QueuePlace {
 
 /// The columns of an unfinished task that decide when it is leased.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 pub(super) struct QueuedTask {
     pub(super) place: QueuePlace,
     pub(super) writes: bool,

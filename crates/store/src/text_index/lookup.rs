@@ -181,7 +181,9 @@ mod tests {
                 segment.remove(first + gap);
             }
             let mut places: Places = [0; SEGMENT_ROWS_MAX / 64];
-            hits.iter().for_each(|hit| places[hit / 64] |= 1 << (hit % 64));
+            for hit in &hits {
+                places[hit / 64] |= 1 << (hit % 64);
+            }
             let rows: Vec<u32> = segment.iter().collect();
             let expected = hits.iter().filter_map(|hit| rows.get(*hit).copied()).collect();
             prop_assert_eq!(rows_at(&places, &segment).unwrap(), expected);

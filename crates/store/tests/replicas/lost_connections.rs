@@ -284,11 +284,11 @@ fn closing_a_store_ends_connections_that_are_still_opening() {
 /// of a claim, the server has the tasks that it leased until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_that_ends_early_has_the_tasks_that_it_leased() {
+    const TASKS: usize = 3;
     if !nodes::is_distributed() {
         // One server claims all tasks in one transaction.
         return;
     }
-    const TASKS: usize = 3;
     let database = Database::new();
     let wire = Cutter::new(&database.url()).await;
     let (mut store, direct) = (opened(wire.url()), database.client().await);

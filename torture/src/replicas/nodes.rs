@@ -122,7 +122,12 @@ impl Worker {
     /// Fills the disk, or makes room.
     pub(super) fn fill_disk(&self, full: bool) -> Result<()> {
         let file = self.place().folder.with_extension(FULL);
-        Ok(if full { std::fs::write(file, "")? } else { std::fs::remove_file(file)? })
+        if full {
+            std::fs::write(file, "")?;
+        } else {
+            std::fs::remove_file(file)?;
+        }
+        Ok(())
     }
 
     /// Starts the server if it has crashed.

@@ -381,7 +381,9 @@ mod tests {
             prop_assert_eq!(&read, &ids);
             let (mut words, mut expected) = (Vec::new(), Vec::new());
             read_words(first, &write_ids(&ids), &mut words).unwrap();
-            ids.iter().for_each(|id| add_word(&mut expected, (word_of(*id), bit_of(*id))));
+            for id in &ids {
+                add_word(&mut expected, (word_of(*id), bit_of(*id)));
+            }
             words.retain(|word| word.1 > 0);
             prop_assert_eq!(words, expected);
             let mut at = -1;

@@ -7,7 +7,7 @@ use caseload_model::issue::write::Attachment;
 
 use crate::checksum::{ATTACHMENT_PIECES, ATTACHMENTS, sealed};
 use crate::idempotency::CommandStore;
-use crate::{StageAttachment, StoreError, values};
+use crate::{ATTACHMENT_PIECE_BYTES, StageAttachment, StoreError, values};
 
 /// Adds the next piece of a file.
 pub fn stage(store: &impl CommandStore, command: &StageAttachment) -> Result<(), StoreError> {
@@ -111,7 +111,8 @@ pub fn get(store: &impl CommandStore, id: &str) -> Result<Option<Attachment>, St
     })
 }
 
-/// A piece of a file.
+/// A piece of a file; `None` if the file has no such piece, or was deleted. A piece that is missing
+/// from a file that is there is damage.
 pub fn piece(
     store: &impl CommandStore,
     id: &str,
@@ -122,8 +123,13 @@ pub fn piece(
          WHERE domain_id = ?1 AND attachment_id = ?2 AND number = ?3",
         ATTACHMENT_PIECES.select()
     );
-    store.find(&select, values![store.domain(), id, number], |row| {
+    let piece = store.find(&select, values![store.domain(), id, number], |row| {
         ATTACHMENT_PIECES.require(row)?;
         row.get(3)
-    })
+    })?;
+    let before = u64::from(number) * ATTACHMENT_PIECE_BYTES as u64;
+    if piece.is_none() && get(store, id)?.is_some_and(|file| file.size > before) {
+        return Err(StoreError::Corrupt(format!("attachment {id} has a gap at piece {number}")));
+    }
+    Ok(piece)
 }

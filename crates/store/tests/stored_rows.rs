@@ -368,6 +368,16 @@ async fn reads_of_a_damaged_postgresql_store_refuse_it_and_readiness_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_without_one_of_its_pieces_is_damaged_and_readiness_says_so() {
+    let (store, raw, _folder) = filled_sqlite().await;
+    let domain = store.domains().await.unwrap().remove(0).id;
+    raw.execute("DELETE FROM attachment_pieces WHERE number = 0", []).unwrap();
+    assert!(refuses(&store, domain, "attachment_pieces").await);
+    assert!(matches!(store.ready().await, Err(StoreError::Corrupt(_))));
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_profile_is_neither_read_nor_changed() {
     let (store, raw, _folder) = filled_sqlite().await;
     let acme = store.domains().await.unwrap().remove(0);

@@ -113,8 +113,12 @@ async fn piece(
     end: usize,
 ) -> Result<Vec<u8>, StoreError> {
     let piece = state.store.attachment_piece(domain, id, number as u32).await?;
-    let whole = piece.filter(|piece| piece.len() >= end);
-    whole.ok_or_else(|| StoreError::Corrupt(format!("attachment {id} has a gap")))
+    let deleted = || StoreError::NotFound { what: format!("attachment {id}, which was deleted") };
+    let piece = piece.ok_or_else(deleted)?;
+    if piece.len() < end {
+        return Err(StoreError::Corrupt(format!("attachment {id} has a short piece")));
+    }
+    Ok(piece)
 }
 
 fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {

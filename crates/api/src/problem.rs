@@ -154,7 +154,7 @@ impl Problem {
         tracing::warn!(%quota, "a domain has reached its quota");
         let detail = format!(
             "the domain has reached its quota: {quota}; this request changed nothing. The operator \
-             can raise the quota, and expired results make room by themselves"
+             can raise the quota"
         );
         Self::new(ErrorCode::QuotaExceeded, detail).retry_after(RETRY_QUOTA_SECONDS)
     }

@@ -306,8 +306,8 @@ const fn sample_of_data(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::QuotaExceeded => {
             "the domain has reached its quota: it would store 1073741901 bytes and may store \
-             1073741824; this request changed nothing. The operator can raise the quota, and \
-             expired results make room by themselves"
+             1073741824, and expired results make room by themselves; this request changed \
+             nothing. The operator can raise the quota"
         }
         ErrorCode::Damaged => {
             "stored data that this answer needs is damaged, and the server does not serve it; send \

@@ -131,9 +131,12 @@ pub fn add_bytes(store: &impl CommandStore, more: i64) -> Result<(), StoreError>
 /// quota.
 pub fn require_room(more: i64, stored: Option<i64>, quota: Option<i64>) -> Result<(), StoreError> {
     match (stored, quota) {
-        (Some(bytes), Some(quota)) if more > 0 && bytes > quota => Err(StoreError::QuotaExceeded(
-            format!("it would store {bytes} bytes and may store {quota}"),
-        )),
+        (Some(bytes), Some(quota)) if more > 0 && bytes > quota => {
+            Err(StoreError::QuotaExceeded(format!(
+                "it would store {bytes} bytes and may store {quota}, and expired results make room \
+                 by themselves"
+            )))
+        }
         _ => Ok(()),
     }
 }

@@ -21,7 +21,8 @@ impl Room {
     pub fn require(self, unfinished: u32) -> Result<(), StoreError> {
         if let Some(quota) = self.quota.filter(|quota| unfinished >= *quota) {
             return Err(StoreError::QuotaExceeded(format!(
-                "it has {unfinished} unfinished tasks and may have {quota}"
+                "it has {unfinished} unfinished tasks and may have {quota}, so wait for some to \
+                 complete"
             )));
         }
         if unfinished < self.limit {

@@ -169,6 +169,8 @@ pub(crate) fn schemas() -> Value {
     let mut expires = instant();
     expires["description"] =
         "When the key ends, in Unix milliseconds; without it, it does not.".into();
+    let author =
+        "The author of messages and notes that no agent signs. After an empty text, `Desk`.";
     let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";
     json!({
         "Key": key_schema(&[]),
@@ -186,7 +188,7 @@ pub(crate) fn schemas() -> Value {
         "QueueForm": form(&["name"], json!({"name": line("The name of the queue.")})),
         "SettingsForm": form(&[], json!({
             "desk_name": field("desk_name",
-                line("The author of messages and notes that no agent signs.")),
+                json!({"type": "string", "maxLength": 255, "description": author})),
             "desk_email": field("desk_email",
                 json!({"type": "string", "maxLength": 255, "description": address})),
         })),

@@ -3,6 +3,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
+use caseload_model::issue::write::Desk;
 use caseload_model::key::Access;
 use caseload_store::Domain;
 use serde_json::{Value, json};
@@ -31,7 +32,10 @@ pub(crate) async fn edit_settings(
 ) -> Result<Json<Value>, Problem> {
     let call = "changing the settings";
     let mut fields = AdminFields::read(&state, &caller, call, &SETTINGS_FIELDS, request).await?;
-    let name = fields.line("desk_name");
+    let name = match fields.given("desk_name") {
+        Some("") => Some(Desk::default().name),
+        _ => fields.line("desk_name"),
+    };
     let email = fields.address("desk_email", true);
     fields.check()?;
     let mut desk = domain(&state, &caller).await?.desk;

@@ -255,6 +255,9 @@ async fn an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk() {
     let (_, settings) = call(ADMIN, Method::PUT, "settings", json!({"desk_name": "Team"})).await;
     assert_eq!(settings["desk_name"], "Team");
     assert_eq!(settings["desk_email"], "desk@acme.invalid");
+    let empty = json!({"desk_name": "", "desk_email": ""});
+    let (status, settings) = call(ADMIN, Method::PUT, "settings", empty).await;
+    assert_eq!((status, &settings["desk_name"]), (200, &json!("Desk")), "the default again");
     let (status, problem) = call(
         ADMIN,
         Method::POST,

@@ -14,6 +14,7 @@ use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
 use caseload_model::{issue, profile};
 use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, StoreError, Work};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
 use crate::entry_queue::{EntryQueue, QueueLimits};
@@ -25,6 +26,11 @@ const QUEUES_BYTES_MAX: usize = 16 << 20;
 const QUEUE_SHARE_BYTES: usize = 1 << 20;
 /// Blocks that are validated in parallel.
 const BLOCKS_AT_ONCE: usize = 2;
+/// Blocks of more bytes are validated one at a time on the whole server: the values of an entry may
+/// take thirty times its bytes while it is read.
+const LARGE_BLOCK_BYTES: usize = 2 << 20;
+/// Held while a large block is validated.
+static LARGE_BLOCK: Mutex<()> = Mutex::new(());
 
 /// The limits that all queues of one server share.
 pub(crate) fn queue_limits() -> QueueLimits {
@@ -281,12 +287,18 @@ fn moved(mut entry: Entry, offset: usize) -> Entry {
     entry
 }
 
+/// Waits until no other large block is validated, if a block of so many bytes is one.
+fn turn(bytes: usize) -> Option<MutexGuard<'static, ()>> {
+    (bytes > LARGE_BLOCK_BYTES).then(|| LARGE_BLOCK.lock())
+}
+
 /// Validates every entry by the rules of its action.
 pub(crate) fn prepare(
     action: Action,
     (domain, addresses): (&DomainName, &DeskAddresses),
     block: &Block,
 ) -> ChunkWork {
+    let _turn = turn(block.bytes.len());
     match action {
         Action::CreateCoreProfiles => {
             ChunkWork::CreateCoreProfiles(profile::prepare_creates(block))
@@ -312,5 +324,20 @@ pub(crate) fn prepare(
         Action::ImportIssues => {
             ChunkWork::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_blocks_are_validated_one_at_a_time_and_others_do_not_wait() {
+        let large = turn(LARGE_BLOCK_BYTES + 1);
+        assert!(large.is_some());
+        assert!(LARGE_BLOCK.try_lock().is_none(), "a second large block waits");
+        assert!(turn(LARGE_BLOCK_BYTES).is_none(), "other blocks do not wait");
+        drop(large);
+        assert!(turn(LARGE_BLOCK_BYTES + 1).is_some());
     }
 }

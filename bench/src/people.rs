@@ -15,8 +15,8 @@ use crate::bulk::jobs::run;
 use crate::figures::real;
 use crate::issues::cases::Case;
 use crate::issues::memory::MemoryServer;
-use crate::issues::wire::{Connection, Target};
-use crate::issues::{fill, line, scan, total_hits};
+use crate::issues::wire::{Connection, Target, total_hits};
+use crate::issues::{fill, line, scan};
 use crate::raw::settled_bytes;
 use bench::server::Store;
 

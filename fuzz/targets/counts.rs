@@ -1,5 +1,5 @@
 //! Parameters of counts by groups:
-//! what coverage suggests is held against the law of that name in `fuzz/laws`.
+//! inputs that coverage suggests are held against the law of that name in `fuzz/laws`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| laws::check("counts", data));

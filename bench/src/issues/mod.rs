@@ -16,14 +16,14 @@ pub(crate) mod wire;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use caseload_client::Client;
 
 use crate::figures::{median, real};
 use bench::server::Store;
 use cases::Case;
 use memory::MemoryServer;
-use wire::{Connection, Run, Target, drive};
+use wire::{Connection, Run, Target, drive, total_hits};
 
 pub(crate) use raw::{OF, import};
 
@@ -33,7 +33,7 @@ const ROUNDS: usize = 3;
 /// Different requests of a case, each with a body in the memory server. Together, pages have more
 /// bytes than the cache of a core, for both sides.
 const VARIETY: usize = 64;
-/// Rows that the text index has not taken in yet, and that a search may read beside it.
+/// Rows that the text index has not taken in yet, and that a search may read as well.
 const MARKED_FEW: i64 = 1024;
 
 /// Fills a store at `folder`, which remains.
@@ -140,10 +140,4 @@ pub(crate) async fn line(
         served / limits
     );
     Ok(())
-}
-
-/// The total of an answer.
-pub(crate) fn total_hits(body: &[u8]) -> Result<usize> {
-    let envelope: serde_json::Value = serde_json::from_slice(body)?;
-    Ok(envelope["total-hits"].as_u64().context("no total")? as usize)
 }

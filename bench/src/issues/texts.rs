@@ -8,8 +8,7 @@ use anyhow::{Result, ensure};
 
 use super::cases::{DAY, state, tag};
 use super::data::{FIRST_AT, SPAN_MS, word};
-use super::total_hits;
-use super::wire::{Connection, Target};
+use super::wire::{Connection, Target, total_hits};
 use crate::figures::real;
 
 /// Requests of a case, each with another text, and the time after which no more are sent.
@@ -19,7 +18,7 @@ const TIME: Duration = Duration::from_secs(12);
 /// A text, and the other parameters in request number `n`.
 type Search = (&'static str, fn(usize) -> String, fn(usize) -> String);
 
-/// Words with a syllable where no generated word has it: each two syllables are common.
+/// Words with a last syllable that no generated word ends in: each two syllables are common.
 fn absent(n: usize) -> String {
     format!("{}zu", word(1024 + n % 900))
 }

@@ -139,3 +139,9 @@ pub(crate) async fn drive(
     times.sort_by(f64::total_cmp);
     Ok(Run { times, per_second })
 }
+
+/// The total of an answer.
+pub(crate) fn total_hits(body: &[u8]) -> Result<usize> {
+    let envelope: serde_json::Value = serde_json::from_slice(body)?;
+    Ok(envelope["total-hits"].as_u64().context("no total")? as usize)
+}

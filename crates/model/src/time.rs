@@ -86,7 +86,7 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// A clock that stands still.
+    /// A clock that always shows the same time.
     pub fn stopped(now: UnixMillis) -> Self {
         Self::new(move || now)
     }

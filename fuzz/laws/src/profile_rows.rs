@@ -40,7 +40,7 @@ fn entry(columns: &RowColumns, header: &[&str], row: &[&str]) {
     let cell = |at: usize| row.get(at).copied().unwrap_or_default();
     let mut out = b"before".to_vec();
     let written = columns.write_entry(cell, &mut out);
-    let entry = out.strip_prefix(b"before").expect("what was written before remains");
+    let entry = out.strip_prefix(b"before").expect("the earlier bytes remain");
     let with_text = (0..header.len()).filter(|at| !cell(*at).is_empty()).count();
     assert_eq!(written, !entry.is_empty());
     assert!(!written || with_text > 0, "empty cells give no entry");

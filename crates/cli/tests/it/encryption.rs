@@ -165,7 +165,7 @@ fn each_sslmode_accepts_and_refuses_the_connections_that_it_should() {
     );
 }
 
-/// The certificate must have the host name of the address, independent of what it resolves to.
+/// The certificate must have the host name of the address, whichever host it resolves to.
 fn assert_by_name(workdir: &Workdir, cluster: &Cluster) {
     for (name, expected) in [(NAME, None), ("other.example", OTHER_NAME)] {
         let store = Cluster::url_with(

@@ -53,7 +53,7 @@ pub const fn span_of_day(day: i64) -> i64 {
     SPANS_FROM + day.div_euclid(SPAN_DAYS)
 }
 
-/// The span that stands in place of a day, counted from 1970-01-01; `None` if it is a day.
+/// The span that is given in place of a day, counted from 1970-01-01; `None` if it is a day.
 pub const fn span_number(day: i64) -> Option<i64> {
     if day < SPANS_FIRST { None } else { Some(day - SPANS_FROM) }
 }

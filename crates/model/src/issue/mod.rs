@@ -18,6 +18,7 @@ mod iso_times;
 mod limits;
 mod list_version;
 mod message;
+mod number_ranges;
 mod number_spans;
 mod oldest_first;
 mod person;
@@ -47,7 +48,7 @@ pub use limits::{
     ATTACHMENTS_MAX, CUSTOM_FIELDS_MAX, IssuePart, MESSAGES_MAX, META_KEYS_MAX, TAGS_MAX,
 };
 pub use list_version::{ListVersion, ListVersionHasher};
-pub use number_spans::{TermRange, number_spans, numbers_above, numbers_below};
+pub use number_ranges::{TermRange, numbers_above, numbers_below};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportMode, ImportPlan, IssueRow, MissingWindows,

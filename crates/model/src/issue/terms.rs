@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::counters::{SPAN_DAYS, distinct_tags};
 use super::custom_field::{FieldType, has_value, scalar_text};
-use super::number_spans::number_spans;
+use super::number_spans::visit_number_spans;
 use super::{IssueColumns, IssueFragments};
 use crate::decimal::Decimal;
 use crate::json::{self, Json};
@@ -24,7 +24,7 @@ words! {
     /// `FieldNumber` that of a number or date ([`field_term`]). `AuthorEmail` is folded and absent
     /// if the address is unknown. `CreatedSpan`, `UpdatedSpan` and `ChangedSpan` are the spans of
     /// 32 days of the three times ([`span_term`]), `NumberSpan` the spans of numbers that begin
-    /// alike ([`number_spans`]): of a wide range, few of these sets are read.
+    /// alike ([`visit_number_spans`]): of a wide range, few of these sets are read.
     TermKind {
         All = 1 "all",
         State = 2 "state",
@@ -148,7 +148,7 @@ pub fn number_term(kind: FieldType, key: &str, number: &Decimal) -> Vec<u8> {
 /// Passes the terms of the spans to `visit` that a day or a number is in. Other terms have none.
 pub fn visit_spans(kind: TermKind, value: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
     if kind == TermKind::FieldNumber {
-        number_spans(value, |span| visit(TermKind::NumberSpan, span));
+        visit_number_spans(value, |span| visit(TermKind::NumberSpan, span));
     } else if let (Some(spans), Some(day)) = (kind.of_spans(), term_day(value)) {
         visit(spans, &span_term(day));
     }

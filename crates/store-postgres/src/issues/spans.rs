@@ -1,4 +1,5 @@
-//! Makes the sets of spans of a store from before them.
+//! Makes the sets of spans of a store from before them, once, when the store is opened. The rules
+//! are shared ([`SpanSets`]); here are the statements that read and write sets.
 
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;

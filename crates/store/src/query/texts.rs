@@ -1,6 +1,6 @@
-//! Tests of texts, which no index answers alone: each issue that the other filters and the text index
-//! let through is read and held against the model's matchers. Such a read is throttled, so it ends at its deadline and
-//! leaves other requests their share.
+//! Tests of texts, which no index answers alone: each issue that the other filters and the text
+//! index let through is read and held against the model's matchers. Such a read is throttled, so it
+//! ends at its deadline and leaves other requests their share.
 
 use caseload_model::issue_query::{Condition, FieldMatcher, IssueQuery, TextMatcher, TextSource};
 use roaring::RoaringBitmap;

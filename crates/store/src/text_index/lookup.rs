@@ -170,7 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_stand_for_the_rows_of_their_segment(
+        fn places_lead_to_the_rows_of_their_segment(
             first in 0..100_000_u32,
             length in 1..3000_u32,
             gaps in proptest::collection::vec(0..3000_u32, 0..20),

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue_query::SortKey;
 use caseload_model::profile_query::{
-    ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileScan, ProfileView,
+    ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
 };
 
+use super::judge::Judge;
 use super::page::{Part, RenderedPart};
 use super::people::{added, app_profiles};
 use super::rows::{Found, ProfileSource, by_ids, by_pids};
@@ -140,16 +141,18 @@ impl<S: ProfileSource> Run<'_, S> {
             let (total, part) = self.of_named(part, after.as_ref(), throttle)?;
             return Ok((count.then_some(total), part));
         }
+        let take = |rendered: &mut RenderedPart, found: &[&Found]| self.take(rendered, found);
+        let judge = Judge { query: self.query, matches: self.matches, take: &take };
         if self.query.kind == ProfileKind::Core {
-            let take = |rendered: &mut RenderedPart, found: &[&Found]| self.take(rendered, found);
-            let (source, query, matches) = (self.source, self.query, self.matches);
-            let list = SetList { source, query, matches, take: &take };
+            let list = SetList { source: self.source, judge };
             return list.part(part, after.as_ref(), count, throttle);
         }
         if !self.query.reads_fields() {
             return self.of_columns(part, after, count);
         }
-        self.of_judged(part, after.as_ref(), count, throttle)
+        let begins = after.clone().filter(|_| !count);
+        let mut walk = Walk::new(self.source, self.query, begins, 0);
+        judge.part(part, after.as_ref(), count, throttle, |_| walk.next(u64::MAX))
     }
 
     /// The columns decide.
@@ -170,40 +173,6 @@ impl<S: ProfileSource> Run<'_, S> {
             self.take(&mut rendered, &found.iter().collect::<Vec<_>>())?;
         }
         Ok((total, rendered))
-    }
-
-    /// Each profile that the columns select is judged. With a total, all of them are, from the
-    /// beginning of the list.
-    fn of_judged(
-        &self,
-        part: Part,
-        after: Option<&ProfilePosition>,
-        count: bool,
-        throttle: &mut Throttle,
-    ) -> Result<Answer, StoreError> {
-        let begins = after.filter(|_| !count).cloned();
-        let mut walk = Walk::new(self.source, self.query, begins, 0);
-        let (mut rendered, mut total) = (RenderedPart::new(part), 0);
-        let mut scan = ProfileScan::of(self.query);
-        while count || !rendered.is_full() {
-            let found = walk.next(u64::MAX)?;
-            if found.is_empty() {
-                break;
-            }
-            let mut matching = Vec::new();
-            for one in &found {
-                throttle.step()?;
-                if !scan.may_match(one.fields()) || !(self.matches)(one) {
-                    continue;
-                }
-                total += 1;
-                if !rendered.is_full() && self.follows(one, after) {
-                    matching.push(one);
-                }
-            }
-            self.take(&mut rendered, &matching)?;
-        }
-        Ok((count.then_some(total), rendered))
     }
 
     /// The query names the profiles. They are judged first, by their short parts, and read again to
@@ -296,11 +265,5 @@ impl<S: ProfileSource> Run<'_, S> {
 
     fn position(&self, found: &Found) -> ProfilePosition {
         found.position(self.query.sort.key)
-    }
-
-    fn follows(&self, found: &Found, after: Option<&ProfilePosition>) -> bool {
-        after.is_none_or(|after| {
-            self.query.sort.compare_positions(&self.position(found), after).is_gt()
-        })
     }
 }

@@ -5,6 +5,7 @@
 //! Invariant: totals, pages and steps are those of that judge.
 
 mod id_words;
+mod judge;
 mod list;
 mod order;
 mod page;

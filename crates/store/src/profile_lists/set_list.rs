@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileScan};
+use caseload_model::profile_query::{ProfileId, ProfilePosition};
 
+use super::judge::Judge;
 use super::page::{Part, RenderedPart};
 use super::rows::{Found, ProfileSource, by_ids};
 use super::set_index::SetIndex;
@@ -17,15 +18,10 @@ use crate::throttle::Throttle;
 /// Matches before a page that are passed over at once.
 const SKIPPED: u64 = 4096;
 
-/// Renders matches.
-pub(super) type Take<'t> = dyn Fn(&mut RenderedPart, &[&Found]) -> Result<(), StoreError> + 't;
-
 /// A list to be read.
 pub(super) struct SetList<'r, S> {
     pub(super) source: &'r S,
-    pub(super) query: &'r ProfileQuery,
-    pub(super) matches: &'r dyn Fn(&Found) -> bool,
-    pub(super) take: &'r Take<'r>,
+    pub(super) judge: Judge<'r>,
 }
 
 impl<S: ProfileSource> SetList<'_, S> {
@@ -37,9 +33,16 @@ impl<S: ProfileSource> SetList<'_, S> {
         count: bool,
         throttle: &mut Throttle,
     ) -> Result<(Option<u64>, RenderedPart), StoreError> {
-        let mut index = SetIndex::new(self.source, self.query, throttle)?;
-        if self.query.reads_beyond_sets() {
-            return self.judged(&mut index, part, after, count, throttle);
+        let query = self.judge.query;
+        let mut index = SetIndex::new(self.source, query, throttle)?;
+        let mut batch = BatchSize::FIRST;
+        if query.reads_beyond_sets() {
+            let mut walk = index.walk(after.filter(|_| !count));
+            return self.judge.part(part, after, count, throttle, |throttle| {
+                let found = self.read(&walk.next(&mut index, batch.get(), throttle)?)?;
+                batch.adapt(&found);
+                Ok(found)
+            });
         }
         let total = if count { Some(index.count(throttle)?) } else { None };
         let mut left = total.filter(|_| after.is_none());
@@ -57,7 +60,6 @@ impl<S: ProfileSource> SetList<'_, S> {
         if offset > 0 {
             return Ok((total, rendered));
         }
-        let mut batch = BatchSize::FIRST;
         while !rendered.is_full() && left != Some(0) {
             let wanted = batch.get().min(rendered.wanted()).min(left.unwrap_or(u64::MAX));
             let wanted = wanted.min(rendered.fitting());
@@ -68,50 +70,9 @@ impl<S: ProfileSource> SetList<'_, S> {
             left = left.map(|left| left.saturating_sub(moments.len() as u64));
             let found = self.read(&moments)?;
             batch.adapt(&found);
-            (self.take)(&mut rendered, &found.iter().collect::<Vec<_>>())?;
+            (self.judge.take)(&mut rendered, &found.iter().collect::<Vec<_>>())?;
         }
         Ok((total, rendered))
-    }
-
-    /// With a total, all profiles are judged, from the beginning of the list.
-    fn judged(
-        &self,
-        index: &mut SetIndex<'_, S>,
-        part: Part,
-        after: Option<&ProfilePosition>,
-        count: bool,
-        throttle: &mut Throttle,
-    ) -> Result<(Option<u64>, RenderedPart), StoreError> {
-        let mut walk = index.walk(after.filter(|_| !count));
-        let (mut rendered, mut total) = (RenderedPart::new(part), 0);
-        let (mut scan, mut batch) = (ProfileScan::of(self.query), BatchSize::FIRST);
-        while count || !rendered.is_full() {
-            let moments = walk.next(index, batch.get(), throttle)?;
-            if moments.is_empty() {
-                break;
-            }
-            let found = self.read(&moments)?;
-            batch.adapt(&found);
-            let mut matching = Vec::new();
-            for one in &found {
-                throttle.step()?;
-                if !scan.may_match(one.fields()) || !(self.matches)(one) {
-                    continue;
-                }
-                total += 1;
-                if !rendered.is_full() && self.follows(one, after) {
-                    matching.push(one);
-                }
-            }
-            (self.take)(&mut rendered, &matching)?;
-        }
-        Ok((count.then_some(total), rendered))
-    }
-
-    fn follows(&self, found: &Found, after: Option<&ProfilePosition>) -> bool {
-        let sort = self.query.sort;
-        let position = || found.position(sort.key);
-        after.is_none_or(|after| sort.compare_positions(&position(), after).is_gt())
     }
 
     /// The profiles, in the same order.

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::condition::unescaped;
 use super::fragment_reader::{TextSource, members, stored_field};
 use crate::fold::fold_into;
 use crate::issue::{IssueFragments, has_value, scalar_text};
+use crate::json::{self, Json};
 
 /// The fragments that hold searched texts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,5 +81,14 @@ impl<'f> SearchedTexts<'f> {
             && self.feedback == other.feedback
             && self.private_notes == other.private_notes
             && self.messages == other.messages
+    }
+}
+
+/// A text without its escapes.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let quoted = [b"\"", text, b"\""].concat();
+    match json::parse(&quoted) {
+        Ok(Json::String(text)) => text.into_owned().into_bytes(),
+        _ => Vec::new(),
     }
 }

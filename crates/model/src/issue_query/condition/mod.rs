@@ -6,7 +6,6 @@ mod text_matcher;
 
 pub(crate) use parse::{Subject, parse_condition};
 pub use text_matcher::TextMatcher;
-pub(crate) use text_matcher::unescaped;
 
 /// A condition on an issue's values of one kind. All four parts must hold; the default holds for
 /// every issue. Lists are ascending and without repeats; addresses and texts in them are folded.

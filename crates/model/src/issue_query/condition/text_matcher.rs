@@ -1,7 +1,8 @@
 //! Matches a condition on texts against the stored fragments of very many issues. A fragment is
-//! folded once and searched as it is; its texts are parsed only if a word occurs, because the word
-//! may also be part of a name, an address or an escape. Invariant: the result is the same as that
-//! of [`IssueQuery::matches`](crate::issue_query::IssueQuery::matches), which reads the fragment
+//! folded once and searched as it is, with its escapes; its texts are looked for only if a word
+//! occurs, because the word may also be part of a name, an address or an escape. Invariant: the
+//! result is the same as that of
+//! [`IssueQuery::matches`](crate::issue_query::IssueQuery::matches), which reads the fragment
 //! naively.
 
 use memchr::memmem::Finder;
@@ -9,7 +10,10 @@ use memchr::memmem::Finder;
 use super::Condition;
 use crate::fold::fold_into;
 use crate::issue_query::fragment_reader::TextSource;
-use crate::json::{self, Json, write_string};
+use crate::json::write_string;
+
+/// Bytes of an escape such as `\u001f`.
+const UNICODE_ESCAPE: usize = 6;
 
 /// The list of the condition that a word is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +27,10 @@ enum Role {
 #[derive(Debug, Clone)]
 struct Word {
     role: Role,
-    plain: Finder<'static>,
     /// The text as a fragment has it, with JSON escapes.
     escaped: Finder<'static>,
-    /// Whether it occurs anywhere in the fragment. If a text contains it, the fragment does.
-    in_fragment: bool,
+    /// Its first place in the fragment. If a text contains it, the fragment does.
+    first: Option<usize>,
     /// Whether a text contains it.
     in_text: bool,
 }
@@ -37,8 +40,19 @@ impl Word {
         let mut quoted = Vec::new();
         write_string(text, &mut quoted);
         let escaped = Finder::new(&quoted[1..quoted.len() - 1]).into_owned();
-        let plain = Finder::new(text.as_bytes()).into_owned();
-        Self { role, plain, escaped, in_fragment: false, in_text: false }
+        Self { role, escaped, first: None, in_text: false }
+    }
+
+    /// Whether it occurs in a text that has the escapes of a fragment.
+    fn occurs_in(&self, text: &[u8]) -> bool {
+        let mut from = 0;
+        while let Some(found) = self.escaped.find(&text[from..]) {
+            if !is_within_escape(text, from + found) {
+                return true;
+            }
+            from += found + 1;
+        }
+        false
     }
 }
 
@@ -91,18 +105,18 @@ impl TextMatcher {
         }
         fold_fragment(fragment, &mut self.folded);
         for word in &mut self.words {
-            word.in_fragment = word.escaped.find(&self.folded).is_some();
+            word.first = word.escaped.find(&self.folded);
             word.in_text = false;
-            if !word.in_fragment && word.role == Role::And {
+            if word.first.is_none() && word.role == Role::And {
                 return false;
             }
         }
         let in_fragment =
-            |role| self.words.iter().any(|word| word.role == role && word.in_fragment);
+            |role| self.words.iter().any(|word| word.role == role && word.first.is_some());
         if self.has_or && !in_fragment(Role::Or) {
             return false;
         }
-        if self.words.iter().any(|word| word.in_fragment) {
+        if self.words.iter().any(|word| word.first.is_some()) {
             self.find_words();
         }
         let mut any = !self.has_or;
@@ -121,18 +135,30 @@ impl TextMatcher {
     fn find_words(&mut self) {
         let Self { source, words, folded, .. } = self;
         source.visit(folded, &mut |text| {
-            let unescaped = memchr::memchr(b'\\', text).map(|_| unescaped(text));
+            let end = text.as_ptr().addr() + text.len() - folded.as_ptr().addr();
             let mut is_open = false;
-            for word in words.iter_mut().filter(|word| word.in_fragment && !word.in_text) {
-                word.in_text = match &unescaped {
-                    None => word.escaped.find(text).is_some(),
-                    Some(text) => word.plain.find(text).is_some(),
-                };
+            for word in words.iter_mut().filter(|word| !word.in_text) {
+                let Some(first) = word.first else { continue };
+                word.in_text = first < end && word.occurs_in(text);
                 is_open |= !word.in_text;
             }
             is_open
         });
     }
+}
+
+/// Whether the byte at `at` belongs to an escape that begins before it. The text has the escapes
+/// that this program writes: two bytes, or `\u` and four digits.
+fn is_within_escape(text: &[u8], at: usize) -> bool {
+    // A backslash begins an escape unless it is the second byte of one.
+    let begins_escape = |at: usize| {
+        let backslashes = text[..=at].iter().rev().take_while(|byte| **byte == b'\\');
+        backslashes.count() % 2 == 1
+    };
+    (at.saturating_sub(UNICODE_ESCAPE - 1)..at).any(|begin| {
+        let length = if text.get(begin + 1) == Some(&b'u') { UNICODE_ESCAPE } else { 2 };
+        text[begin] == b'\\' && begin + length > at && begins_escape(begin)
+    })
 }
 
 /// The fragment with every code point folded. The JSON stays valid: its keys and escapes are lower
@@ -146,11 +172,22 @@ fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     }
 }
 
-/// A text without its escapes.
-pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
-    let quoted = [b"\"", text, b"\""].concat();
-    match json::parse(&quoted) {
-        Ok(Json::String(text)) => text.into_owned().into_bytes(),
-        _ => Vec::new(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_word_occurs_in_a_text_with_escapes_if_it_occurs_in_the_text(
+            text in proptest::collection::vec("[nu01f\\\\\"]|\n|\u{1f}|x", 0..12),
+            word in "[nu01f\\\\\"\n\u{1f}]{1,4}",
+        ) {
+            let text = text.concat();
+            let mut quoted = Vec::new();
+            write_string(&text, &mut quoted);
+            let occurs = Word::new(Role::And, &word).occurs_in(&quoted[1..quoted.len() - 1]);
+            prop_assert_eq!(occurs, text.contains(&word), "{:?} {:?}", text, word);
+        }
     }
 }

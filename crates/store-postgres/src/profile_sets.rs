@@ -3,7 +3,7 @@
 
 use caseload_model::ids::DomainId;
 use caseload_store::profile_sets::{
-    SETS, SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
+    SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
 };
 use caseload_store::sql::{Sql, Value};
 use caseload_store::{StoreError, values};
@@ -111,13 +111,8 @@ fn blobs(values: &[Vec<u8>]) -> Vec<&[u8]> {
     values.iter().map(Vec::as_slice).collect()
 }
 
-/// Adds all profiles to their sets, once after the migration that made the table. The mark of the
-/// migration is removed in the same transaction, so that it happens exactly once however many
-/// servers begin.
+/// Adds all profiles to their sets, in the transaction of the caller.
 pub(crate) fn complete(db: &BlockingClient<'_>) -> Result<(), StoreError> {
-    if db.change("DELETE FROM incomplete_indexes WHERE name = ?1", values![SETS])? == 0 {
-        return Ok(());
-    }
     for domain in db.list("SELECT id FROM domains", &[], |row| row.get::<i64>(0))? {
         let tx = DomainTx { db, domain: DomainId(domain) };
         let mut after = i64::MIN;

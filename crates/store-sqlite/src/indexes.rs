@@ -1,9 +1,7 @@
-//! Completes the indexes that a migration made without the stored rows. The program that opens the
-//! store first afterwards does it, each index in one transaction.
+//! Completes the indexes that a migration made without the stored rows, when the store is opened.
 
-use caseload_store::issues::spans_are_missing;
-use caseload_store::profile_sets::is_incomplete;
-use caseload_store::profiles::{complete_index, index_is_incomplete};
+use caseload_store::new_indexes::{NewIndex, incomplete, take};
+use caseload_store::profiles::complete_index;
 use rusqlite::Connection;
 
 use crate::Fault;
@@ -13,19 +11,15 @@ use crate::tx::Tx;
 
 /// Adds the stored rows to new indexes.
 pub(crate) fn complete_indexes(conn: &Connection) -> Result<(), Fault> {
-    if index_is_incomplete(&Tx(conn))? {
+    for index in incomplete(&Tx(conn))? {
         let tx = conn.unchecked_transaction()?;
-        complete_index(&Tx(conn))?;
-        tx.commit()?;
-    }
-    if is_incomplete(&Tx(conn))? {
-        let tx = conn.unchecked_transaction()?;
-        sets::complete(conn)?;
-        tx.commit()?;
-    }
-    if spans_are_missing(&Tx(conn))? {
-        let tx = conn.unchecked_transaction()?;
-        complete_spans(conn)?;
+        if take(&Tx(conn), index)? {
+            match index {
+                NewIndex::AppIdentities => complete_index(&Tx(conn))?,
+                NewIndex::ProfileSets => sets::complete(conn)?,
+                NewIndex::IssueSpans => complete_spans(conn)?,
+            }
+        }
         tx.commit()?;
     }
     Ok(())

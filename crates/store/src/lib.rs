@@ -17,6 +17,7 @@ pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;
 pub mod issues;
+pub mod new_indexes;
 mod opening;
 mod outage;
 mod pack;

@@ -9,9 +9,10 @@ use super::Nodes;
 /// The time limits of a write, and of the reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Waiting for one lock: no longer than the transaction that holds it may idle.
+    /// Waiting for one lock: no longer than the transaction that holds it may idle. Zero waits for
+    /// ever.
     lock: Duration,
-    /// All statements together, and thus each of them.
+    /// All statements together, and thus each of them. Zero sets none.
     pub(super) write: Duration,
     /// Idle time in the transaction, after which the database ends it.
     idle: Duration,
@@ -23,6 +24,8 @@ pub(super) struct Bounds {
 
 /// The longest idle time and the longest commit, for any lease.
 const IDLE_MAX: Duration = Duration::from_secs(10);
+/// The longest commit of a write without other limits.
+const END_UNLIMITED: Duration = Duration::from_mins(10);
 /// The shortest idle limit, so that a server that is merely slow is not cut off.
 const IDLE_MIN: Duration = Duration::from_secs(1);
 
@@ -43,6 +46,11 @@ impl Bounds {
     pub(super) fn of_lease(lease: Duration) -> Self {
         let idle = lease.clamp(IDLE_MIN, IDLE_MAX);
         Self { lock: idle, idle, end: idle, ..Self::default() }
+    }
+
+    /// The limits of a write that takes as long as it has to, and that waits for others like it.
+    pub(super) fn unlimited(self) -> Self {
+        Self { lock: Duration::ZERO, write: Duration::ZERO, end: END_UNLIMITED, ..self }
     }
 
     /// Short limits for tests.

@@ -252,7 +252,7 @@ impl Engine {
         context: &mut C,
         work: impl for<'a> FnOnce(&'a Client, &'a mut C) -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let session = self.write_session().await?;
+        let session = self.write_session(self.bounds()).await?;
         let answer = not_written(session.run_within(|client| work(client, context)).await);
         let answer = session.end_write(answer).await.inspect_err(|fault| self.note(fault))?;
         self.commits.fetch_add(1, Ordering::Relaxed);
@@ -265,9 +265,9 @@ impl Engine {
         self.writes().add(took);
     }
 
-    async fn write_session(&self) -> Result<Session, StoreError> {
+    async fn write_session(&self, bounds: Bounds) -> Result<Session, StoreError> {
         let client = self.client(self.connection().await?);
-        Ok(Session::write(client, self.bounds(), self.connector.warnings()))
+        Ok(Session::write(client, bounds, self.connector.warnings()))
     }
 
     /// Which nodes store the data.

@@ -2,7 +2,7 @@
 //! are shared ([`SpanSets`]); here are the statements that read and write sets.
 
 use caseload_model::ids::DomainId;
-use caseload_store::issues::{SpanSets, UNITED, take_missing_spans};
+use caseload_store::issues::{SpanSets, UNITED};
 use caseload_store::rowset::{block_of, row_number};
 use caseload_store::sql::Sql as _;
 use caseload_store::{StoreError, values};
@@ -17,12 +17,8 @@ const INSERT_SPARSE: &str = "INSERT INTO issue_values (domain_id, kind, value, b
      SELECT $1, n.kind, n.value, $2, n.rows
      FROM unnest($3::smallint[], $4::bytea[], $5::bytea[]) AS n (kind, value, rows)";
 
-/// Makes the missing sets, in the transaction of the caller. Of several servers that begin, one
-/// does it.
+/// Makes the missing sets, in the transaction of the caller.
 pub(crate) fn complete_spans(db: &BlockingClient<'_>) -> Result<(), StoreError> {
-    if !take_missing_spans(db)? {
-        return Ok(());
-    }
     // One domain after the other: in a cluster, each is on a node of its own.
     let domains = db.list("SELECT id FROM domains ORDER BY id", &[], |row| row.get(0))?;
     for domain in domains.into_iter().map(DomainId) {

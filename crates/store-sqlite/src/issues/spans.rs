@@ -1,7 +1,7 @@
 //! Makes the sets of spans of a store from before them, once, when the store is opened. The rules
 //! are shared ([`SpanSets`]); here are the statements that read and write sets.
 
-use caseload_store::issues::{SpanSets, UNITED, take_missing_spans};
+use caseload_store::issues::{SpanSets, UNITED};
 use caseload_store::rowset::decode;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, params};
@@ -9,13 +9,9 @@ use rusqlite::{Connection, params};
 use super::index::table_of;
 use super::sets::blob;
 use crate::Fault;
-use crate::tx::Tx;
 
 /// Makes the missing sets, in the transaction of the caller.
 pub(crate) fn complete_spans(conn: &Connection) -> Result<(), Fault> {
-    if !take_missing_spans(&Tx(conn))? {
-        return Ok(());
-    }
     let mut blocks = conn
         .prepare("SELECT DISTINCT domain_id, block FROM issue_sets WHERE kind = 1 ORDER BY 1, 2")?;
     let blocks = blocks.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

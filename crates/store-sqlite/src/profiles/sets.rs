@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_store::profile_sets::{
-    SETS, SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
+    SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
 };
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
@@ -73,13 +73,9 @@ impl SetStore for DomainTx<'_> {
     }
 }
 
-/// Adds all profiles to their sets, once after the migration that made the table. The mark of the
-/// migration is removed in the same transaction.
+/// Adds all profiles to their sets, in the transaction of the caller.
 pub(crate) fn complete(conn: &Connection) -> Result<(), StoreError> {
     let tx = Tx(conn);
-    if tx.change("DELETE FROM incomplete_indexes WHERE name = ?1", values![SETS])? == 0 {
-        return Ok(());
-    }
     let mut after = i64::MIN;
     loop {
         let profiles = tx.list(

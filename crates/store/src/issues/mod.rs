@@ -21,6 +21,6 @@ pub use import_store::{FreeRows, ImportStore};
 pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };
-pub use spans::{SpanSets, StoredSet, UNITED, spans_are_missing, take_missing_spans};
+pub use spans::{SpanSets, StoredSet, UNITED};
 pub use stored_columns::StoredColumns;
 pub use write::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};

@@ -7,27 +7,12 @@ use std::collections::BTreeMap;
 use caseload_model::issue::{TermKind, visit_spans};
 use roaring::RoaringBitmap;
 
+use crate::StoreError;
 use crate::rowset::encode;
-use crate::sql::Sql;
-use crate::{StoreError, values};
-
-/// The name of these sets among the incomplete indexes.
-const SPANS: &str = "issue spans";
 
 /// The kinds of the sets that are united.
 pub const UNITED: [TermKind; 4] =
     [TermKind::Created, TermKind::Updated, TermKind::Changed, TermKind::FieldNumber];
-
-/// Whether the sets are to be made.
-pub fn spans_are_missing(sql: &impl Sql) -> Result<bool, StoreError> {
-    let select = "SELECT 1 FROM incomplete_indexes WHERE name = ?1";
-    Ok(sql.find(select, values![SPANS], |_| Ok(()))?.is_some())
-}
-
-/// Takes the task of making them, in the transaction that does it. False if it was done already.
-pub fn take_missing_spans(sql: &impl Sql) -> Result<bool, StoreError> {
-    Ok(sql.change("DELETE FROM incomplete_indexes WHERE name = ?1", values![SPANS])? > 0)
-}
 
 /// Kind, value and stored form of a set.
 pub type StoredSet = (TermKind, Vec<u8>, Vec<u8>);
@@ -44,6 +29,7 @@ impl SpanSets {
         });
     }
 
+    /// The sets as they are stored.
     pub fn finish(self) -> Result<Vec<StoredSet>, StoreError> {
         let stored = |((kind, value), mut rows)| Ok((kind, value, encode(&mut rows)?));
         self.0.into_iter().map(stored).collect()

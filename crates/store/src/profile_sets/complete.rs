@@ -6,11 +6,8 @@ use caseload_model::time::UnixMillis;
 use super::changes::{ProfileTimes, SetChanges};
 use super::store::SetStore;
 use super::write::apply;
-use crate::sql::{Row, Sql};
-use crate::{StoreError, values};
-
-/// The name of the index among the incomplete ones.
-pub const SETS: &str = "profile sets";
+use crate::StoreError;
+use crate::sql::Row;
 
 /// A core profile as it is added.
 #[derive(Debug)]
@@ -31,12 +28,6 @@ impl StoredProfile {
             fields: row.get(column + 3)?,
         })
     }
-}
-
-/// Whether profiles are to be added.
-pub fn is_incomplete(sql: &impl Sql) -> Result<bool, StoreError> {
-    let select = "SELECT 1 FROM incomplete_indexes WHERE name = ?1";
-    Ok(sql.find(select, values![SETS], |_| Ok(()))?.is_some())
 }
 
 /// Adds profiles of one domain that are in no set.

@@ -16,7 +16,7 @@ mod write;
 pub use changes::ProfileTimes;
 pub(crate) use changes::SetChanges;
 pub use check::SetSums;
-pub use complete::{SETS, StoredProfile, add_profiles, is_incomplete};
+pub use complete::{StoredProfile, add_profiles};
 pub use encoding::{
     IdWord, Moment, instant_key, instant_of, is_order, read_ids, read_moments, read_words,
 };

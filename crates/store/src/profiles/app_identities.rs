@@ -56,13 +56,8 @@ pub(super) fn remove_identities(
     Ok(())
 }
 
-/// Adds the addresses of all app profiles, once after the migration that made the index. The mark
-/// of the migration is removed in the same transaction, so that it happens exactly once however
-/// many servers begin.
+/// Adds the addresses of all app profiles, once after the migration that made the index.
 pub fn complete_index(sql: &impl Sql) -> Result<(), StoreError> {
-    if sql.change("DELETE FROM incomplete_indexes WHERE name = ?1", values!["identities"])? == 0 {
-        return Ok(());
-    }
     for domain in sql.list("SELECT id FROM domains", &[], |row| row.get::<i64>(0))? {
         complete_domain(sql, DomainId(domain))?;
     }
@@ -87,12 +82,6 @@ fn complete_domain(sql: &impl Sql, domain: DomainId) -> Result<(), StoreError> {
         let Some((pid, _)) = profiles.into_iter().next_back() else { return Ok(()) };
         after = pid;
     }
-}
-
-/// Whether [`complete_index`] has something to do.
-pub fn index_is_incomplete(sql: &impl Sql) -> Result<bool, StoreError> {
-    let select = "SELECT 1 FROM incomplete_indexes WHERE name = ?1";
-    Ok(sql.find(select, values!["identities"], |_| Ok(()))?.is_some())
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ function statusOf(/** @type {Sending} */ one) {
 /** What can be done now. */
 function stepsOf(/** @type {Sending} */ one, /** @type {(dry:boolean)=>void} */ begin) {
   const { counts, dry, state, what: { action } } = one;
-  if (state === "running") return [button("Stop", () => { one.stop(); one.changed(); }), h("span", { class: "faint" }, "You may look at other screens. What was sent stays sent.")];
+  if (state === "running") return [button("Stop", () => { one.stop(); one.changed(); }), h("span", { class: "faint" }, "You may look at other screens. Stopping does not undo the parts that were sent.")];
   if (state === "stopped") return [button("Continue", () => { one.run(); one.changed(); }, { class: "primary" }), h("span", { class: "faint" }, "Nothing is sent twice.")];
   if (!dry) return [h("a", { class: "button", href: "#/imports" }, "See all tasks")];
   if (!can("write")) return [h("span", { class: "faint" }, "Your key may only read, so this stays a dry run.")];

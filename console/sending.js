@@ -59,7 +59,7 @@ export class Sending {
     this.state = "stopped";
     this.abort.abort();
   }
-  /** Sends what is left. After a fault it waits and goes on, unless nothing came several times. */
+  /** Sends the parts that are left. After a fault it waits and tries again; it gives up if several tries in a row send nothing. */
   async run() {
     this.state = "running";
     this.abort = new AbortController();

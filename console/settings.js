@@ -4,7 +4,7 @@ import { count, size, time } from "./format.js";
 import { button, copy, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
 import { h } from "./view.js";
 
-/** Names that are no numbers, because those would come first, and "never" is the default. */
+/** The names do not read as numbers: an object lists such names first, and "never" is the default. */
 const DAYS = { "": "never", "1 day": "in a day", "30 days": "in 30 days", "90 days": "in 90 days", "365 days": "in a year" };
 
 export default async function settings(/** @type {any} */ { signal, reload }) {

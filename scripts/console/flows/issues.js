@@ -189,7 +189,7 @@ export const issues = [
     // The others have something to find, so that a filter that is left out shows.
     assert.deepEqual(none.filter((name) => !["queue", "user", "platform", "mode"].includes(name)), []);
   }],
-  ["back from an issue the list is where it was left", async ({ open }) => {
+  ["the way back from an issue leads to the same place of the list", async ({ open }) => {
     const page = await open({ path: "issues?sort=creation-time+asc" });
     await page.locator(".issue-row").first().waitFor();
     await page.locator(".long-list").evaluate((list) => (list.scrollTop = 22000));
@@ -211,7 +211,7 @@ export const issues = [
     await page.getByRole("link", { name: "Issues", exact: true }).first().click();
     await page.locator("#row-0").waitFor();
   }],
-  ["what is written and not sent is there when one comes back, until one signs out", async ({ server, open }) => {
+  ["a draft is kept until it is sent or the session ends", async ({ server, open }) => {
     const made = await server.call("POST", "v1/acme/issues", { title: "With a draft", "message-body": "Hello?" });
     const page = await open({ path: `issue/${made.id}` });
     await title(page, "With a draft");

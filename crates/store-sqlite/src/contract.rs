@@ -302,37 +302,43 @@ impl Work for SqliteStore {
 
 impl Issues for SqliteStore {
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        let further = self.engine.further_readers();
         let is_long = is_expensive(&request.query);
         boxed(self.engine.read_throttled(
             request.domain,
             Some(request.budget),
             is_long,
             move |conn, throttle| {
-                list(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+                let source = issues::IssueSource::new(conn, request.domain).with(&further);
+                list(&source, &request, throttle)
             },
         ))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let further = self.engine.further_readers();
         let is_long = is_expensive(&request.query);
         boxed(self.engine.read_throttled(
             request.domain,
             Some(request.budget),
             is_long,
             move |conn, throttle| {
-                step(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+                let source = issues::IssueSource::new(conn, request.domain).with(&further);
+                step(&source, &request, throttle)
             },
         ))
     }
 
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
+        let further = self.engine.further_readers();
         let is_long = is_expensive_count(&request);
         boxed(self.engine.read_throttled(
             request.domain,
             Some(request.budget),
             is_long,
             move |conn, throttle| {
-                count(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+                let source = issues::IssueSource::new(conn, request.domain).with(&further);
+                count(&source, &request, throttle)
             },
         ))
     }

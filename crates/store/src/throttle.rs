@@ -69,6 +69,16 @@ impl Throttle {
         Self::new(None, &Arc::default(), false)
     }
 
+    /// One for a further reader that helps with the same read.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.deadline, &self.load, self.is_long)
+    }
+
+    pub const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Comes before each issue that is looked at. Fails once the deadline has passed.
     pub fn step(&mut self) -> Result<(), StoreError> {
         self.steps += 1;

@@ -24,10 +24,11 @@ use super::{counts, matches, page, sets, sql};
 use crate::engine::{BlockingClient, Params, store_error};
 use caseload_store::StoreError;
 use caseload_store::query::{
-    CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
-    Scan, Selection, Source, TextFragments, TimedRow,
+    self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
+    Rendering, Scan, Selection, Source, TextFragments, TextSearch, TimedRow,
 };
 use caseload_store::rowset::row_number;
+use caseload_store::throttle::Throttle;
 
 /// Sets of days in the first portion.
 const DAY_SETS: i64 = 256;
@@ -415,6 +416,14 @@ impl Source for IssueSource<'_> {
             Selection::Rows(rows) => return self.render_portions(rows, rendering),
         }
         Ok(out)
+    }
+
+    fn search(
+        &self,
+        search: &TextSearch<'_>,
+        throttle: &mut Throttle,
+    ) -> Result<RoaringBitmap, StoreError> {
+        query::search(self, search, throttle)
     }
 
     fn texts(

@@ -36,6 +36,7 @@ use gauges::Gauges;
 pub(super) use lock::ServerLock;
 pub(super) use migrate::open_in_memory;
 pub(super) use presence::make_file;
+pub(super) use readers::FurtherReaders;
 use readers::Readers;
 pub(super) use thread::on_blocking_thread;
 pub(super) use work_limit::WorkLimit;
@@ -211,6 +212,11 @@ impl Engine {
         F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
         self.readers.read(domain, budget, is_long, work).await
+    }
+
+    /// Readers that a long read may use in addition to its own.
+    pub(super) fn further_readers(&self) -> FurtherReaders {
+        self.readers.further()
     }
 
     /// Moves the whole log into the database and truncates it, so that no page of the log is left.

@@ -46,6 +46,28 @@ pub(super) struct Readers {
     gauges: Arc<Gauges>,
 }
 
+/// Readers that a long read may use in addition to its own.
+#[derive(Debug, Clone)]
+pub(crate) struct FurtherReaders {
+    pool: Arc<Pool>,
+    slots: FairSlots,
+}
+
+impl FurtherReaders {
+    /// Runs `work` in a snapshot of its own, unless a read waits or might soon. Blocks.
+    pub(crate) fn run<T>(
+        &self,
+        domain: DomainId,
+        deadline: Option<Instant>,
+        work: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Option<Result<T, Fault>> {
+        let slot = self.slots.try_further(domain, 1)?;
+        let answer = self.pool.run(deadline, work);
+        drop(slot);
+        Some(answer)
+    }
+}
+
 impl Readers {
     pub(super) fn new(path: &Path, gauges: Arc<Gauges>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -91,6 +113,11 @@ impl Readers {
         .await;
         self.gauges.note_damage(&answer);
         answer
+    }
+
+    /// Readers that a long read may use in addition to its own.
+    pub(super) fn further(&self) -> FurtherReaders {
+        FurtherReaders { pool: self.pool.clone(), slots: self.long_slots.clone() }
     }
 
     /// Runs a read on up to `readers_max` readers in parallel: on at least one, and on no more than

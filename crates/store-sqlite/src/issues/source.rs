@@ -9,16 +9,18 @@ use caseload_model::issue_query::{SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
 use caseload_store::query::{
-    CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
-    Selection, Source, TextFragments, Thresholds, TimedRow,
+    self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
+    Rendering, Selection, Source, TextFragments, TextSearch, Thresholds, TimedRow,
 };
 use caseload_store::rowset::row_number;
+use caseload_store::throttle::Throttle;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row, params};
 
 use super::sets::{column_of, kind_of};
 use super::{counts, matches, page, sets, sql};
 use crate::Fault;
+use crate::engine::FurtherReaders;
 
 /// The issues of one domain, in the snapshot of the connection.
 #[derive(Clone, Copy)]
@@ -26,11 +28,18 @@ pub(crate) struct IssueSource<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) domain: DomainId,
     pub(crate) thresholds: Thresholds,
+    /// Those that a search in texts may use.
+    pub(crate) further: Option<&'c FurtherReaders>,
 }
 
 impl<'c> IssueSource<'c> {
     pub(crate) const fn new(conn: &'c Connection, domain: DomainId) -> Self {
-        Self { conn, domain, thresholds: Thresholds::USUAL }
+        Self { conn, domain, thresholds: Thresholds::USUAL, further: None }
+    }
+
+    /// The same issues for a read that may use further readers.
+    pub(crate) const fn with(self, further: &'c FurtherReaders) -> Self {
+        Self { further: Some(further), ..self }
     }
 }
 
@@ -181,6 +190,34 @@ impl Source for IssueSource<'_> {
         }
     }
 
+    fn search(
+        &self,
+        search: &TextSearch<'_>,
+        throttle: &mut Throttle,
+    ) -> Result<RoaringBitmap, Fault> {
+        let Self { conn, domain, thresholds, further } = *self;
+        let Some(further) = further.filter(|_| search.issues() >= thresholds.shared_search_min)
+        else {
+            return query::search(self, search, throttle);
+        };
+        let (seen, mut second) = (texts_seen(conn, domain)?, throttle.another());
+        std::thread::scope(|scope| {
+            let running = scope.spawn(move || {
+                further.run(domain, second.deadline(), |conn| {
+                    if texts_seen(conn, domain)? != seen {
+                        return Ok(RoaringBitmap::new());
+                    }
+                    query::search(&IssueSource::new(conn, domain), search, &mut second)
+                })
+            });
+            let passed = query::search(self, search, throttle);
+            let ended = running.join().unwrap_or_else(|_| {
+                Some(Err(StoreError::Unavailable("a search panicked".to_owned()).into()))
+            });
+            Ok(passed? | ended.transpose()?.unwrap_or_default())
+        })
+    }
+
     fn texts(
         &self,
         fragments: TextFragments,
@@ -217,6 +254,17 @@ impl Source for IssueSource<'_> {
         }
         Ok(())
     }
+}
+
+/// What says which texts a snapshot has: the latest mark for the text index, because each write of
+/// texts and each deletion of issues leaves one, and whether the domain is there, because its
+/// deletion leaves none. Readers that share a search have to agree on it.
+fn texts_seen(conn: &Connection, domain: DomainId) -> Result<(i64, bool), Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'issue_text_marks'), 0),
+         EXISTS (SELECT 1 FROM domains WHERE id = ?1)",
+    )?;
+    Ok(select.query_row(params![domain.0], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 const fn direction(order: SortOrder) -> &'static str {

@@ -38,11 +38,16 @@ const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
 const TRIES: (u64, u64, usize) = (24, 60, 90);
 
 /// Low enough that small worlds take every way.
-const THRESHOLDS: Thresholds =
-    Thresholds { seek_offset_min: 2, sorted_max: 3, instants_max: 3, short_span_issues_max: 3 };
+const THRESHOLDS: Thresholds = Thresholds {
+    seek_offset_min: 2,
+    sorted_max: 3,
+    instants_max: 3,
+    short_span_issues_max: 3,
+    shared_search_min: 3,
+};
 
 fn source(conn: &Connection) -> IssueSource<'_> {
-    IssueSource { conn, domain: DOMAIN, thresholds: THRESHOLDS }
+    IssueSource { thresholds: THRESHOLDS, ..IssueSource::new(conn, DOMAIN) }
 }
 
 /// A scan without a position.

@@ -7,9 +7,9 @@ use roaring::RoaringBitmap;
 
 use super::days::DaySplit;
 use super::matches::{Matches, Span};
+use super::search::TextSearch;
 use super::set::Rows;
 use super::source::Source;
-use super::texts::TextTest;
 use super::thresholds::Thresholds;
 use crate::StoreError;
 use crate::throttle::Throttle;
@@ -71,5 +71,8 @@ pub(super) fn all<S: Source>(
     throttle: &mut Throttle,
 ) -> Result<RoaringBitmap, S::Error> {
     let found = source.matches(matches)?;
-    if matches.texts { TextTest::new(query, throttle).filter(source, &found) } else { Ok(found) }
+    if !matches.texts {
+        return Ok(found);
+    }
+    source.search(&TextSearch::new(query, &found), throttle)
 }

@@ -15,6 +15,7 @@ pub mod matches;
 mod order;
 pub mod plan;
 pub mod run;
+mod search;
 pub mod set;
 pub mod source;
 mod texts;
@@ -30,10 +31,12 @@ pub use index::Index;
 pub use matches::{Matches, Span, is_expensive};
 pub use plan::{Page, Plan, Planned, Request, Scan, Total};
 pub use run::{list, page_of, step, step_of};
+pub use search::TextSearch;
 pub use set::{Answers, Leaf, Rows, Set};
 pub use source::{
     CountQuestion, IssueTexts, RenderedPage, Rendering, Selection, Source, TextFragments, TimedRow,
 };
+pub use texts::search;
 pub use thresholds::Thresholds;
 
 #[cfg(test)]

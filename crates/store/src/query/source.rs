@@ -18,7 +18,9 @@ use super::days::{DaySplit, Days};
 use super::index::Index;
 use super::matches::Matches;
 use super::plan::Scan;
+use super::search::TextSearch;
 use super::thresholds::Thresholds;
+use crate::throttle::Throttle;
 use crate::{ListIssues, StepForm, StepIssues, StoreError};
 
 /// The summands of a total, in one question.
@@ -225,6 +227,14 @@ pub trait Source {
         selection: Selection<'_>,
         rendering: &Rendering,
     ) -> Result<RenderedPage, Self::Error>;
+
+    /// The issues of a search that pass: those that [`search`](super::texts::search) finds, on
+    /// one reader or on several.
+    fn search(
+        &self,
+        search: &TextSearch<'_>,
+        throttle: &mut Throttle,
+    ) -> Result<RoaringBitmap, Self::Error>;
 
     /// Visits texts of these issues, in the order given, until `visit` returns false.
     fn texts(

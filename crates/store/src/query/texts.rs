@@ -6,6 +6,7 @@ use caseload_model::issue_query::{Condition, FieldMatcher, IssueQuery, TextMatch
 use roaring::RoaringBitmap;
 
 use super::matches::{has_words, tests_text_of_fields};
+use super::search::TextSearch;
 use super::source::{IssueTexts, Source, TextFragments};
 use crate::throttle::Throttle;
 
@@ -95,23 +96,6 @@ impl<'t> TextTest<'t> {
                 })
             })
     }
-
-    /// The issues that pass.
-    pub(super) fn filter<S: Source>(
-        mut self,
-        source: &S,
-        rows: &RoaringBitmap,
-    ) -> Result<RoaringBitmap, S::Error> {
-        let mut passed = RoaringBitmap::new();
-        let rows: Vec<u32> = rows.iter().collect();
-        self.test(source, &rows, |row, passes| {
-            if passes {
-                passed.insert(row);
-            }
-            true
-        })?;
-        Ok(passed)
-    }
 }
 
 /// Matchers of one text for each place that may have it. Short places come first.
@@ -119,4 +103,26 @@ fn anywhere(text: &str) -> [(TextSource, TextMatcher); 4] {
     let condition = Condition { and: vec![text.to_owned()], ..Condition::default() };
     [TextSource::Title, TextSource::FeedbackComment, TextSource::Notes, TextSource::Messages]
         .map(|place| (place, TextMatcher::new(place, &condition)))
+}
+
+/// The issues of a search that pass, of those that this reader takes.
+pub fn search<S: Source>(
+    source: &S,
+    search: &TextSearch<'_>,
+    throttle: &mut Throttle,
+) -> Result<RoaringBitmap, S::Error> {
+    let mut test = TextTest::new(search.query(), throttle);
+    let mut passed = RoaringBitmap::new();
+    loop {
+        let part = search.take_part();
+        if part.is_empty() {
+            return Ok(passed);
+        }
+        test.test(source, part, |row, passes| {
+            if passes {
+                passed.insert(row);
+            }
+            true
+        })?;
+    }
 }

@@ -12,6 +12,8 @@ pub struct Thresholds {
     pub instants_max: u64,
     /// A short span whose days have at most this many issues is read before any other filter.
     pub short_span_issues_max: u64,
+    /// From this many issues on, a backend may use further readers to search their texts.
+    pub shared_search_min: usize,
 }
 
 impl Thresholds {
@@ -20,5 +22,6 @@ impl Thresholds {
         sorted_max: 1000,
         instants_max: 2000,
         short_span_issues_max: 20_000,
+        shared_search_min: 2048,
     };
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
 use caseload_store::failpoint::Failpoint;
-use caseload_store::{Domain, ListIssues, SettleTexts, Store, StoreError};
+use caseload_store::{CreateTask, Domain, ListIssues, SettleTexts, Store, StoreError};
 use caseload_testdata::SplitMix;
 use rusqlite::Connection;
 use serde_json::json;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::failpoints::{came_to_its_end, planned};
 use super::{admin, file, server};
 use crate::suite::issue_writes::create;
-use crate::suite::support::{assert_sound, domain, run};
+use crate::suite::support::{NOW, assert_sound, domain, run, run_command, task_of};
 use crate::suite::texts::{listed, settled};
 
 const ISSUES: u64 = 300;
@@ -98,6 +98,41 @@ async fn an_old_store_is_settled_step_by_step_while_it_serves() {
     }
     assert_eq!(steps, 2, "of 8,192 issues, and of the rest");
     assert!(settled(&store).await >= 9500);
+}
+
+/// Two readers share a search of so many issues. Each write moves a word from the first issue to
+/// the last one, or back, so two readers that see different states find one too many or too few.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_search_by_two_readers_sees_one_state() {
+    const MANY: u64 = 4000;
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    let acme = domain(&store, "acme").await;
+    let entry = |n: u64, word: &str| {
+        let title = format!("{word} {n}.");
+        json!({"id": n, "created_at": n, "updated_at": 5000, "title": title}).to_string()
+    };
+    let entries: Vec<_> =
+        (1..=MANY).map(|n| entry(n, if n == MANY { "other" } else { "number" })).collect();
+    run(&store, &acme, "t", Action::ImportIssues, &entries).await;
+    let searching = {
+        let (store, acme) = (Arc::clone(&store), acme.clone());
+        tokio::spawn(async move {
+            for _ in 0..100 {
+                assert_eq!(try_listed(&store, &acme, "number").await.unwrap(), MANY - 1);
+            }
+        })
+    };
+    for n in 0.. {
+        let words = if n % 2 == 0 { ["other", "number"] } else { ["number", "other"] };
+        let swapped = [entry(1, words[0]), entry(MANY, words[1])];
+        let task = task_of(&acme, &format!("swap-{n}"), Action::ImportIssues, &swapped, 2);
+        run_command(&store, CreateTask { upsert: true, ..task }, NOW).await;
+        if searching.is_finished() {
+            break;
+        }
+    }
+    searching.await.unwrap();
 }
 
 /// A flipped bit in the index is named by the check, or it changes no answer.

@@ -9,10 +9,10 @@ use super::Nodes;
 /// The time limits of a write, and of the reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Waiting for one lock: no longer than the transaction that holds it may idle. Zero waits for
-    /// ever.
+    /// Waiting for one lock: no longer than the transaction that holds it may idle; zero if
+    /// it has no limit.
     lock: Duration,
-    /// All statements together, and thus each of them. Zero sets none.
+    /// All statements together, and thus each of them; zero if they have no limit.
     pub(super) write: Duration,
     /// Idle time in the transaction, after which the database ends it.
     idle: Duration,

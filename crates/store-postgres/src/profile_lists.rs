@@ -12,8 +12,10 @@ use crate::tx::DomainTx;
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "id";
     const CORE_AMONG: &'static str = "domain_id = ?1 AND id = ANY (?2)";
+    const CORE_BETWEEN: &'static str = "domain_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id";
     const CORE_MOVED: Option<&'static str> = None;
     const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
+    const BATCH_MAX: u64 = 1024;
 }
 
 impl Profiles for PostgresStore {

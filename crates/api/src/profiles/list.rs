@@ -43,6 +43,8 @@ const INDEXED: [&str; 8] = [
     "identity",
     "app-ids",
 ];
+/// A step of a stream ends after this many profiles. They are shorter than issues.
+const STEP_PROFILES: u64 = 4096;
 /// The parameters that are not filters.
 const NO_FILTERS: [&str; 11] = [
     "page",
@@ -186,7 +188,7 @@ impl ListCall {
         let mut request = self.step_request()?;
         let sized = self.pairs.iter().any(|(name, _)| same_name("page-size", name));
         if !sized {
-            request.profiles_max = stream::STEP_RECORDS;
+            request.profiles_max = STEP_PROFILES;
         }
         request.bytes_max = stream::STEP_BYTES;
         let form = if self.chosen.format == Format::Csv {

@@ -13,8 +13,11 @@ impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "coalesce(moved_id, seq)";
     // With the signs, the planner does not walk along an index of the domain.
     const CORE_AMONG: &'static str = "+domain_id = ?1 AND seq = ANY (?2) AND +moved_id IS NULL";
+    const CORE_BETWEEN: &'static str =
+        "+domain_id = ?1 AND seq BETWEEN ?2 AND ?3 AND +moved_id IS NULL ORDER BY seq";
     const CORE_MOVED: Option<&'static str> = Some("domain_id = ?1 AND moved_id = ANY (?2)");
     const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
+    const BATCH_MAX: u64 = 256;
 }
 
 impl Profiles for SqliteStore {
@@ -67,8 +70,11 @@ mod tests {
         let condition = condition.replace("= ANY (", "IN rarray(");
         let sql = format!("EXPLAIN QUERY PLAN SELECT fields FROM {table} WHERE {condition}");
         let mut statement = conn.prepare(&sql).unwrap();
-        let named = numbers([1, 2]);
-        let steps = statement.query_map((1, named), |row| row.get::<_, String>(3)).unwrap();
+        if statement.parameter_count() == 3 {
+            statement.raw_bind_parameter(3, 2).unwrap();
+        }
+        statement.raw_bind_parameter(2, numbers([1, 2])).unwrap();
+        let steps = statement.raw_query().mapped(|row| row.get::<_, String>(3));
         steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
     }
 
@@ -76,13 +82,15 @@ mod tests {
     fn named_profiles_are_looked_up_and_not_searched_for_in_their_domain() {
         let core = plan("core_profiles", <DomainTx<'_> as ProfileSource>::CORE_AMONG);
         assert!(core.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{core}");
+        let between = plan("core_profiles", <DomainTx<'_> as ProfileSource>::CORE_BETWEEN);
+        assert!(between.contains("PRIMARY KEY (rowid>? AND rowid<?)"), "{between}");
         let moved =
             <DomainTx<'_> as ProfileSource>::CORE_MOVED.map(|sql| plan("core_profiles", sql));
         let moved = moved.unwrap();
         assert!(moved.contains("core_profiles_moved (domain_id=? AND moved_id=?)"), "{moved}");
         let app = plan("app_profiles", <DomainTx<'_> as ProfileSource>::APP_AMONG);
         assert!(app.contains("(domain_id=? AND pid=?)"), "{app}");
-        for plan in [core, moved, app] {
+        for plan in [core, between, moved, app] {
             assert!(!plan.contains("(domain_id=?)") && !plan.contains("SCAN core"), "{plan}");
         }
     }

@@ -257,6 +257,7 @@ impl<S: ProfileSource> Run<'_, S> {
 
     fn take(&self, rendered: &mut RenderedPart, matching: &[&Found]) -> Result<(), StoreError> {
         let added = added(self.source, self.domain, self.view, matching)?;
+        rendered.reserve(matching);
         for found in matching {
             rendered.take(found, &added);
         }

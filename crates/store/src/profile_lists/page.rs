@@ -11,6 +11,9 @@ use super::people::Added;
 use super::rows::Found;
 use crate::StepForm;
 
+/// About how many bytes a record has beside its fields, at most: its id and times.
+const RECORD_BYTES: usize = 128;
+
 /// Which part of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
@@ -58,6 +61,12 @@ impl RenderedPart {
         let room = self.part.bytes_max.saturating_sub(self.body.len()) as u64;
         let long = self.body.len() as u64 / u64::from(self.count.max(1));
         room.checked_div(long).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
+    /// Makes room for the matches.
+    pub(super) fn reserve(&mut self, matching: &[&Found]) {
+        let bytes: usize = matching.iter().map(|found| found.bytes() + RECORD_BYTES).sum();
+        self.body.reserve(bytes.min(self.part.bytes_max));
     }
 
     /// Takes a match that follows the ones before.

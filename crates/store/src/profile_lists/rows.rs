@@ -1,7 +1,7 @@
 //! The rows of profiles, in one shape for both kinds. Each row is compared with its checksum as it
 //! is read.
 
-use caseload_model::ids::{CoreProfileId, DomainName};
+use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue_query::{SortKey, SortOrder};
 use caseload_model::profile::{StoredAppProfile, render_app, render_core};
 use caseload_model::profile_query::{
@@ -9,11 +9,14 @@ use caseload_model::profile_query::{
 };
 use caseload_model::time::UnixMillis;
 
-use crate::checksum::CORE_PROFILES;
+use crate::checksum::require_core_profile;
 use crate::idempotency::CommandStore;
 use crate::profiles::{app_profile_columns, stored_app_profile};
 use crate::sql::{Row, Value};
 use crate::{StoreError, values};
+
+/// Profiles from which on a range of ids is read and not each id.
+const RANGE_MIN: usize = 8;
 
 /// The statements that differ between databases.
 pub trait ProfileSource: CommandStore {
@@ -21,11 +24,15 @@ pub trait ProfileSource: CommandStore {
     const CORE_ID: &'static str;
     /// Selects the core profiles of the domain `?1` that have one of the ids `?2`.
     const CORE_AMONG: &'static str;
-    /// Selects those of them that [`CORE_AMONG`](Self::CORE_AMONG) leaves out, if it leaves out
-    /// any.
+    /// Selects those whose ids are from `?2` to `?3`, in the order of their ids.
+    const CORE_BETWEEN: &'static str;
+    /// Selects those of them that the other two leave out, if they leave out any.
     const CORE_MOVED: Option<&'static str>;
     /// Selects its app profiles that have one of the pids `?2`.
     const APP_AMONG: &'static str;
+    /// Most profiles of a batch: few if they are copied from memory, so that the processor's cache
+    /// holds them until they are rendered, and many if each batch is a round trip.
+    const BATCH_MAX: u64;
 }
 
 /// A stored profile.
@@ -44,14 +51,13 @@ pub(super) enum Body {
 }
 
 impl Found {
-    fn core(row: &dyn Row) -> Result<Self, StoreError> {
-        CORE_PROFILES.require(row)?;
-        Ok(Self {
-            id: ProfileId::Core(CoreProfileId(row.get(1)?)),
-            updated_at: row.get(2)?,
-            body: Body::Core(row.get(3)?),
-            created_at: row.get(4)?,
-        })
+    /// Each column is read once: a list may have very many profiles.
+    fn core(domain: DomainId, row: &dyn Row) -> Result<Self, StoreError> {
+        let (id, created_at, updated_at) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let fields: Vec<u8> = row.get(3)?;
+        require_core_profile((domain, id), (created_at, updated_at), &fields, row.get(4)?)?;
+        let id = ProfileId::Core(CoreProfileId(id.cast_unsigned()));
+        Ok(Self { id, created_at, updated_at, body: Body::Core(fields) })
     }
 
     fn app(row: &dyn Row) -> Result<Self, StoreError> {
@@ -154,22 +160,33 @@ pub(super) fn read<S: ProfileSource>(
 ) -> Result<Vec<Found>, StoreError> {
     let columns = match kind {
         ProfileKind::Core => {
-            format!("domain_id, {}, updated_at, fields, created_at, checksum", S::CORE_ID)
+            format!("{}, created_at, updated_at, fields, checksum", S::CORE_ID)
         }
         ProfileKind::App => app_profile_columns(),
     };
     let sql = format!("SELECT {columns} FROM {} WHERE {condition}", table(kind));
-    let of = match kind {
-        ProfileKind::Core => Found::core,
-        ProfileKind::App => Found::app,
-    };
-    source.list(&sql, values, of)
+    let domain = source.domain();
+    source.list(&sql, values, |row| match kind {
+        ProfileKind::Core => Found::core(domain, row),
+        ProfileKind::App => Found::app(row),
+    })
 }
 
 pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
-    let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
-    let mut found =
-        read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?;
+    let mut ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
+    ids.sort_unstable();
+    let mut found = match range_of(&ids) {
+        Some((first, last)) => {
+            let (domain, between) = (source.domain(), S::CORE_BETWEEN);
+            let mut found = read(source, ProfileKind::Core, between, values![domain, first, last])?;
+            found.retain(|one| {
+                matches!(one.id, ProfileId::Core(CoreProfileId(id))
+                    if ids.binary_search(&id.cast_signed()).is_ok())
+            });
+            found
+        }
+        None => read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?,
+    };
     // There are fewer rows than ids, too, if an id is unknown or named twice.
     if found.len() < ids.len()
         && let Some(moved) = S::CORE_MOVED
@@ -177,6 +194,15 @@ pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Fo
         found.extend(read(source, ProfileKind::Core, moved, values![source.domain(), &ids[..]])?);
     }
     Ok(found)
+}
+
+/// The first and the last of sorted ids, if nearly all ids between them are among them: a range is
+/// read faster than as many single rows.
+fn range_of(ids: &[i64]) -> Option<(i64, i64)> {
+    let (first, last) = (*ids.first()?, *ids.last()?);
+    let span = last.checked_sub(first)?.unsigned_abs();
+    let is_dense = ids.len() >= RANGE_MIN && span < ids.len() as u64 + ids.len() as u64 / 8;
+    is_dense.then_some((first, last))
 }
 
 pub(super) fn by_pids<S: ProfileSource>(

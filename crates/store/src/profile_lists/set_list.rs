@@ -40,7 +40,7 @@ impl<S: ProfileSource> SetList<'_, S> {
             let mut walk = index.walk(after.filter(|_| !count));
             return self.judge.part(part, after, count, throttle, |throttle| {
                 let found = self.read(&walk.next(&mut index, batch.get(), throttle)?)?;
-                batch.adapt(&found);
+                batch.adapt::<S>(&found);
                 Ok(found)
             });
         }
@@ -69,7 +69,7 @@ impl<S: ProfileSource> SetList<'_, S> {
             }
             left = left.map(|left| left.saturating_sub(moments.len() as u64));
             let found = self.read(&moments)?;
-            batch.adapt(&found);
+            batch.adapt::<S>(&found);
             (self.judge.take)(&mut rendered, &found.iter().collect::<Vec<_>>())?;
         }
         Ok((total, rendered))

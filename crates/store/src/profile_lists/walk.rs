@@ -11,8 +11,6 @@ use crate::sql::{ToValue as _, Value};
 
 /// Profiles of the first batch: the longest ones fill 8 MiB.
 const BATCH_FIRST: u64 = 32;
-/// Most profiles of a batch.
-const BATCH_MAX: u64 = 1024;
 /// How much larger a batch may be than the one before it.
 const BATCH_GROWTH: u64 = 4;
 /// A batch of more bytes is followed by a smaller one.
@@ -29,12 +27,12 @@ impl BatchSize {
     }
 
     /// After a batch of profiles.
-    pub(super) fn adapt(&mut self, found: &[Found]) {
+    pub(super) fn adapt<S: ProfileSource>(&mut self, found: &[Found]) {
         let bytes: usize = found.iter().map(Found::bytes).sum();
         self.0 = if bytes > BATCH_BYTES_LONG {
             (self.0 / BATCH_GROWTH).max(1)
         } else {
-            (self.0 * BATCH_GROWTH).min(BATCH_MAX)
+            (self.0 * BATCH_GROWTH).min(S::BATCH_MAX)
         };
     }
 }
@@ -98,7 +96,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         if let Some(last) = found.last() {
             self.after = Some(last.position(self.query.sort.key));
         }
-        self.batch.adapt(&found);
+        self.batch.adapt::<S>(&found);
         Ok(found)
     }
 

@@ -1,12 +1,15 @@
 //! The sets of core profiles: a store from before them gets them when it is opened, and a check
 //! compares them with the profiles.
 
+use caseload_model::issue_query::Paging;
+use caseload_model::profile_query::{ProfileKind, parse_profile_list};
 use caseload_model::task::Action;
 use caseload_store::OpenMode;
 use rusqlite::Connection;
 
 use super::{open, run, server};
-use crate::suite::support::{assert_sound, domain};
+use crate::suite::profile_lists::page_of;
+use crate::suite::support::{assert_sound, domain, profile_id, results};
 
 const PROFILES: [&str; 3] = [
     r#"{"identities":[{"uid":"a"}],"tags":["vip"],"last_country":"DE"}"#,
@@ -118,4 +121,56 @@ async fn a_check_finds_damaged_sets_of_profiles() {
         let faults = store.check().await.unwrap().faults;
         assert!(faults.iter().any(|found| found.contains(fault)), "{damage}: {faults:?}");
     }
+}
+
+/// Ids that follow each other are read as a range. The rows of the range are not always the profiles
+/// of the list.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_range_of_ids_has_other_profiles_and_lacks_moved_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let entry = |tag: &str, n: usize| {
+        format!(r#"{{"identities":[{{"uid":"{tag}{n}"}}],"tags":["{tag}"]}}"#)
+    };
+    let mut ids = Vec::new();
+    for part in 0..4 {
+        let tag = |n: usize| if n.is_multiple_of(13) { "rare" } else { "many" };
+        let entries: Vec<_> = (0..40).map(|n| entry(tag(n), part * 40 + n)).collect();
+        let id = format!("t{part}");
+        run(&store, &acme, &id, Action::CreateCoreProfiles, &entries).await;
+        let made = results(&store, acme.id, &id).await;
+        ids.extend((0..40).filter(|n| tag(*n) == "many").map(|n| profile_id(&made[n])));
+        run(&store, &other, &id, Action::CreateCoreProfiles, &[entry("many", part)]).await;
+    }
+    let (gone, moved) = (ids.remove(50), ids[60].clone());
+    let gone = [format!(r#"{{"core-profile-id":"{gone}"}}"#)];
+    run(&store, &acme, "gone", Action::DeleteCoreProfiles, &gone).await;
+    store.close().await.unwrap();
+    drop(store);
+    // As a copy leaves a profile whose number another tenant has.
+    let sql = "UPDATE core_profiles SET moved_id = seq, seq = seq + 5000 WHERE seq = ?1";
+    let conn = Connection::open(folder.path().join("caseload.db")).unwrap();
+    assert_eq!(conn.execute(sql, [&moved]).unwrap(), 1);
+    drop(conn);
+    let store = server(folder.path()).unwrap();
+    for order in ["asc", "desc"] {
+        let pairs = [("tags", "many"), ("sort-order", order)];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let query = parse_profile_list(ProfileKind::Core, &pairs).unwrap().query;
+        if order == "desc" {
+            ids.reverse();
+        }
+        // Some page has both one that is not of the list and the moved one.
+        for size in [9, 10, 11, 12, 13, 1000] {
+            for (n, expected) in ids.chunks(size).enumerate() {
+                let paging = Paging { page: n as u64 + 1, page_size: size as u64 };
+                let found = store.list_profiles(page_of(&acme, &query, paging)).await.unwrap();
+                let body = String::from_utf8(found.body).unwrap();
+                let shown: Vec<_> = body.split("},{").map(profile_id).collect();
+                assert_eq!(shown, expected, "{order}, page {n} of {size}");
+            }
+        }
+    }
+    assert_sound(&store).await;
 }

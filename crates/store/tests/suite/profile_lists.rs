@@ -292,7 +292,7 @@ pub(super) fn joined(found: &[&Known]) -> String {
     found.iter().map(|one| one.line.as_str()).collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn page_of(domain: &Domain, query: &ProfileQuery, paging: Paging) -> ListProfiles {
+pub(crate) fn page_of(domain: &Domain, query: &ProfileQuery, paging: Paging) -> ListProfiles {
     ListProfiles {
         domain: domain.id,
         domain_name: domain.name.clone(),

@@ -28,7 +28,9 @@ pub fn fold_into(text: &str, out: &mut Vec<u8>) {
         if let Some(plain) = rest.as_bytes().first_chunk::<STRIDE>()
             && plain.is_ascii()
         {
-            out[at..at + STRIDE].copy_from_slice(&plain.to_ascii_lowercase());
+            let folded = &mut out[at..at + STRIDE];
+            folded.copy_from_slice(plain);
+            folded.make_ascii_lowercase();
             at += STRIDE;
             rest = &rest[STRIDE..];
             continue;

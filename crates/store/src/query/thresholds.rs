@@ -19,8 +19,8 @@ pub struct Thresholds {
 impl Thresholds {
     pub const USUAL: Self = Self {
         seek_offset_min: 1000,
-        sorted_max: 1000,
-        instants_max: 2000,
+        sorted_max: 500,
+        instants_max: 300,
         short_span_issues_max: 20_000,
         shared_search_min: 2048,
     };

@@ -12,6 +12,8 @@ pub fn fold(text: &str) -> String {
     text.chars().map(fold_char).collect()
 }
 
+/// The letters beyond ASCII that fold to an ASCII letter: long s and the sign of Kelvin.
+pub(crate) const FOLDED_TO_ASCII: [(&str, u8); 2] = [("\u{17f}", b's'), ("\u{212a}", b'k')];
 /// Bytes that [`fold_into`] folds at once if they are ASCII.
 const STRIDE: usize = 16;
 /// The UTF-8 of a code point. If it has fewer than four bytes, the last byte holds their number.
@@ -117,6 +119,15 @@ mod tests {
             }
             assert!(variants.contains(&fold_char(c)), "{c:?} {:?}", fold_char(c));
         }
+    }
+
+    #[test]
+    fn two_letters_beyond_ascii_fold_to_ascii() {
+        let beyond = ('\u{80}'..=char::MAX).map(|c| (c, fold_char(c)));
+        let folded: Vec<_> = beyond.filter(|(_, folded)| folded.is_ascii()).collect();
+        let known =
+            FOLDED_TO_ASCII.map(|(text, to)| (text.chars().next().unwrap(), char::from(to)));
+        assert_eq!(folded, known);
     }
 
     proptest! {

@@ -1,14 +1,14 @@
 //! Matches a condition on texts against the stored fragments of very many issues. A fragment is
-//! folded once and searched as it is, with its escapes; its texts are looked for only if a word
-//! occurs, because the word may also be part of a name, an address or an escape. Invariant: the
-//! result is the same as that of
+//! folded once, as far as the words can tell, and searched with its escapes. Its texts are looked
+//! for only if a word occurs, because the word may also be part of a name, an address or an escape.
+//! Invariant: the result is the same as that of
 //! [`IssueQuery::matches`](crate::issue_query::IssueQuery::matches), which reads the fragment
 //! naively.
 
 use memchr::memmem::Finder;
 
 use super::Condition;
-use crate::fold::fold_into;
+use crate::fold::{FOLDED_TO_ASCII, fold_into};
 use crate::issue_query::fragment_reader::TextSource;
 use crate::json::write_string;
 
@@ -63,7 +63,9 @@ pub struct TextMatcher {
     exists: Option<bool>,
     has_or: bool,
     words: Vec<Word>,
-    /// The fragment, folded.
+    /// The letters beyond ASCII that a word may match; `None` if a word has such letters itself.
+    beyond: Option<Vec<Finder<'static>>>,
+    /// The fragment, folded as far as the words can tell.
     folded: Vec<u8>,
 }
 
@@ -78,11 +80,13 @@ impl TextMatcher {
         ];
         let words =
             roles.iter().flat_map(|(role, texts)| texts.iter().map(|t| Word::new(*role, t)));
+        let words: Vec<Word> = words.collect();
         Self {
             source,
             exists: condition.exists,
             has_or: any.is_some(),
-            words: words.collect(),
+            beyond: letters_beyond_ascii(&words),
+            words,
             folded: Vec::new(),
         }
     }
@@ -103,7 +107,7 @@ impl TextMatcher {
         if self.words.is_empty() {
             return !self.has_or;
         }
-        fold_fragment(fragment, &mut self.folded);
+        self.fold(fragment);
         for word in &mut self.words {
             word.first = word.escaped.find(&self.folded);
             word.in_text = false;
@@ -129,6 +133,22 @@ impl TextMatcher {
             }
         }
         any
+    }
+
+    /// Folds the fragment. The JSON stays valid: its keys and escapes are lower case already. Words
+    /// of ASCII are not found in other letters, so these need not be folded.
+    fn fold(&mut self, fragment: &[u8]) {
+        let Self { beyond, folded, .. } = self;
+        folded.clear();
+        let is_ascii_enough = beyond.as_ref().map_or_else(
+            || fragment.is_ascii(),
+            |letters| letters.iter().all(|letter| letter.find(fragment).is_none()),
+        );
+        if is_ascii_enough {
+            folded.extend(fragment.iter().map(u8::to_ascii_lowercase));
+        } else if let Ok(text) = std::str::from_utf8(fragment) {
+            fold_into(text, folded);
+        }
     }
 
     /// Finds the words that occur in a text, among those that occur in the fragment.
@@ -161,23 +181,39 @@ fn is_within_escape(text: &[u8], at: usize) -> bool {
     })
 }
 
-/// The fragment with every code point folded. The JSON stays valid: its keys and escapes are lower
-/// case already.
-fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
-    folded.clear();
-    if fragment.is_ascii() {
-        folded.extend(fragment.iter().map(u8::to_ascii_lowercase));
-    } else if let Ok(text) = std::str::from_utf8(fragment) {
-        fold_into(text, folded);
-    }
+/// The letters that fold into one of the words' letters and are longer; `None` if a word has letters
+/// beyond ASCII.
+fn letters_beyond_ascii(words: &[Word]) -> Option<Vec<Finder<'static>>> {
+    let has = |letter: u8| words.iter().any(|word| word.escaped.needle().contains(&letter));
+    let are_ascii = words.iter().all(|word| word.escaped.needle().is_ascii());
+    are_ascii.then(|| {
+        let letters = FOLDED_TO_ASCII.iter().filter(|(_, folded)| has(*folded));
+        letters.map(|(letter, _)| Finder::new(letter)).collect()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::fold;
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn words_are_found_in_letters_of_both_cases_and_beyond_ascii(
+            texts in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ€ ]{0,7}", 0..4),
+            words in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ ]{1,2}", 1..3),
+        ) {
+            let bodies = texts.iter().map(|text| format!("{{\"body\":\"{text}\"}}"));
+            let fragment = format!("[{}]", bodies.collect::<Vec<_>>().join(","));
+            let and: Vec<String> = words.iter().map(|word| fold(word)).collect();
+            let expected =
+                and.iter().all(|word| texts.iter().any(|text| fold(text).contains(word)));
+            let condition = Condition { and, ..Condition::default() };
+            let mut matcher = TextMatcher::new(TextSource::Messages, &condition);
+            prop_assert_eq!(matcher.holds(Some(fragment.as_bytes())), expected);
+        }
+
         #[test]
         fn a_word_occurs_in_a_text_with_escapes_if_it_occurs_in_the_text(
             text in proptest::collection::vec("[nu01f\\\\\"]|\n|\u{1f}|x", 0..12),

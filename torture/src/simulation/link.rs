@@ -87,6 +87,8 @@ pub(super) struct Link {
     pub(super) place: usize,
     /// A fresh name for each start.
     pub(super) name: String,
+    /// When the server started, in milliseconds since the schedule began.
+    pub(super) started_ms: i64,
     /// Milliseconds by which its clock is wrong.
     pub(super) offset: AtomicI64,
     dead: AtomicBool,
@@ -126,6 +128,7 @@ impl Link {
             world: world.clone(),
             place,
             name,
+            started_ms: world.elapsed_ms(),
             offset: AtomicI64::default(),
             dead: AtomicBool::default(),
             cut_until: Mutex::default(),

@@ -11,10 +11,11 @@ use crate::tx::DomainTx;
 
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "id";
-    const CORE_AMONG: &'static str = "domain_id = ?1 AND id = ANY (?2)";
-    const CORE_BETWEEN: &'static str = "domain_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id";
+    const CORE_AMONG: &'static str = "core_profiles WHERE domain_id = ?1 AND id = ANY (?2)";
+    const CORE_BETWEEN: &'static str =
+        "core_profiles WHERE domain_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id";
     const CORE_MOVED: Option<&'static str> = None;
-    const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
+    const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
     const BATCH_MAX: u64 = 1024;
 }
 

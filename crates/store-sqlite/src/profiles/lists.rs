@@ -11,12 +11,15 @@ use crate::{SqliteStore, boxed};
 
 impl ProfileSource for DomainTx<'_> {
     const CORE_ID: &'static str = "coalesce(moved_id, seq)";
+    // Searching for each id is faster than `IN`, which first puts them in order.
+    const CORE_AMONG: &'static str = "rarray(?2) wanted CROSS JOIN core_profiles
+         ON seq = wanted.value WHERE domain_id = ?1 AND moved_id IS NULL";
     // With the signs, the planner does not walk along an index of the domain.
-    const CORE_AMONG: &'static str = "+domain_id = ?1 AND seq = ANY (?2) AND +moved_id IS NULL";
-    const CORE_BETWEEN: &'static str =
-        "+domain_id = ?1 AND seq BETWEEN ?2 AND ?3 AND +moved_id IS NULL ORDER BY seq";
-    const CORE_MOVED: Option<&'static str> = Some("domain_id = ?1 AND moved_id = ANY (?2)");
-    const APP_AMONG: &'static str = "domain_id = ?1 AND pid = ANY (?2)";
+    const CORE_BETWEEN: &'static str = "core_profiles
+         WHERE +domain_id = ?1 AND seq BETWEEN ?2 AND ?3 AND +moved_id IS NULL ORDER BY seq";
+    const CORE_MOVED: Option<&'static str> =
+        Some("core_profiles WHERE domain_id = ?1 AND moved_id = ANY (?2)");
+    const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
     const BATCH_MAX: u64 = 256;
 }
 
@@ -64,11 +67,11 @@ mod tests {
     use crate::engine;
     use crate::issues::numbers;
 
-    /// The steps of the plan for profiles that a condition names.
-    fn plan(table: &str, condition: &str) -> String {
+    /// The steps of the plan of a statement.
+    fn plan(selected: &str) -> String {
         let conn = engine::open_in_memory().unwrap();
-        let condition = condition.replace("= ANY (", "IN rarray(");
-        let sql = format!("EXPLAIN QUERY PLAN SELECT fields FROM {table} WHERE {condition}");
+        let selected = selected.replace("= ANY (", "IN rarray(");
+        let sql = format!("EXPLAIN QUERY PLAN SELECT fields FROM {selected}");
         let mut statement = conn.prepare(&sql).unwrap();
         if statement.parameter_count() == 3 {
             statement.raw_bind_parameter(3, 2).unwrap();
@@ -80,15 +83,14 @@ mod tests {
 
     #[test]
     fn named_profiles_are_looked_up_and_not_searched_for_in_their_domain() {
-        let core = plan("core_profiles", <DomainTx<'_> as ProfileSource>::CORE_AMONG);
+        let core = plan(<DomainTx<'_> as ProfileSource>::CORE_AMONG);
         assert!(core.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{core}");
-        let between = plan("core_profiles", <DomainTx<'_> as ProfileSource>::CORE_BETWEEN);
+        let between = plan(<DomainTx<'_> as ProfileSource>::CORE_BETWEEN);
         assert!(between.contains("PRIMARY KEY (rowid>? AND rowid<?)"), "{between}");
-        let moved =
-            <DomainTx<'_> as ProfileSource>::CORE_MOVED.map(|sql| plan("core_profiles", sql));
+        let moved = <DomainTx<'_> as ProfileSource>::CORE_MOVED.map(plan);
         let moved = moved.unwrap();
         assert!(moved.contains("core_profiles_moved (domain_id=? AND moved_id=?)"), "{moved}");
-        let app = plan("app_profiles", <DomainTx<'_> as ProfileSource>::APP_AMONG);
+        let app = plan(<DomainTx<'_> as ProfileSource>::APP_AMONG);
         assert!(app.contains("(domain_id=? AND pid=?)"), "{app}");
         for plan in [core, between, moved, app] {
             assert!(!plan.contains("(domain_id=?)") && !plan.contains("SCAN core"), "{plan}");

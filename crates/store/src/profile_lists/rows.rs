@@ -22,7 +22,8 @@ const RANGE_MIN: usize = 8;
 pub trait ProfileSource: CommandStore {
     /// The id of a core profile.
     const CORE_ID: &'static str;
-    /// Selects the core profiles of the domain `?1` that have one of the ids `?2`.
+    /// Selects the core profiles of the domain `?1` that have one of the ids `?2`: the tables and
+    /// the condition, as the three others are.
     const CORE_AMONG: &'static str;
     /// Selects those whose ids are from `?2` to `?3`, in the order of their ids.
     const CORE_BETWEEN: &'static str;
@@ -150,12 +151,12 @@ pub(super) const fn id_column<S: ProfileSource>(kind: ProfileKind) -> &'static s
     }
 }
 
-/// The profiles that a condition selects, in the order of the statement. The condition includes the
+/// The profiles that the end of a statement selects after `FROM`, in its order. It includes the
 /// domain, which is `?1`.
 pub(super) fn read<S: ProfileSource>(
     source: &S,
     kind: ProfileKind,
-    condition: &str,
+    selected: &str,
     values: &[Value<'_>],
 ) -> Result<Vec<Found>, StoreError> {
     let columns = match kind {
@@ -164,7 +165,7 @@ pub(super) fn read<S: ProfileSource>(
         }
         ProfileKind::App => app_profile_columns(),
     };
-    let sql = format!("SELECT {columns} FROM {} WHERE {condition}", table(kind));
+    let sql = format!("SELECT {columns} FROM {selected}");
     let domain = source.domain();
     source.list(&sql, values, |row| match kind {
         ProfileKind::Core => Found::core(domain, row),
@@ -175,6 +176,7 @@ pub(super) fn read<S: ProfileSource>(
 pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
     let mut ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
     ids.sort_unstable();
+    ids.dedup();
     let mut found = match range_of(&ids) {
         Some((first, last)) => {
             let (domain, between) = (source.domain(), S::CORE_BETWEEN);
@@ -187,7 +189,7 @@ pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Fo
         }
         None => read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?,
     };
-    // There are fewer rows than ids, too, if an id is unknown or named twice.
+    // There are fewer rows than ids, too, if an id is unknown.
     if found.len() < ids.len()
         && let Some(moved) = S::CORE_MOVED
     {

@@ -139,7 +139,8 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
         conditions.values.extend([Value::Int(limit as i64), Value::Int(offset as i64)]);
         let places = conditions.values.len();
         let sql = format!(
-            "domain_id = ?1 AND {joined} ORDER BY {order} LIMIT ?{} OFFSET ?{places}",
+            "{} WHERE domain_id = ?1 AND {joined} ORDER BY {order} LIMIT ?{} OFFSET ?{places}",
+            table(self.query.kind),
             places - 1
         );
         read(self.source, self.query.kind, &sql, &conditions.values)

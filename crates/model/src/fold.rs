@@ -126,8 +126,8 @@ mod tests {
         let beyond = ('\u{80}'..=char::MAX).map(|c| (c, fold_char(c)));
         let folded: Vec<_> = beyond.filter(|(_, folded)| folded.is_ascii()).collect();
         let known =
-            FOLDED_TO_ASCII.map(|(text, to)| (text.chars().next().unwrap(), char::from(to)));
-        assert_eq!(folded, known);
+            FOLDED_TO_ASCII.iter().flat_map(|(text, to)| text.chars().zip([char::from(*to)]));
+        assert_eq!(folded, known.collect::<Vec<_>>());
     }
 
     proptest! {

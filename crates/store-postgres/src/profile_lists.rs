@@ -16,6 +16,7 @@ impl ProfileSource for DomainTx<'_> {
         "core_profiles WHERE domain_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id";
     const CORE_MOVED: Option<&'static str> = None;
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
+    /// Most profiles of a batch, which is a round trip.
     const BATCH_MAX: u64 = 1024;
 }
 

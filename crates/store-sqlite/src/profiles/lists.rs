@@ -20,6 +20,7 @@ impl ProfileSource for DomainTx<'_> {
     const CORE_MOVED: Option<&'static str> =
         Some("core_profiles WHERE domain_id = ?1 AND moved_id = ANY (?2)");
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
+    /// Most profiles of a batch: the processor's cache holds them until they are rendered.
     const BATCH_MAX: u64 = 256;
 }
 

@@ -11,7 +11,7 @@ use super::people::Added;
 use super::rows::Found;
 use crate::StepForm;
 
-/// About how many bytes a record has beside its fields, at most: its id and times.
+/// About how many bytes the id and the times of a record have, at most.
 const RECORD_BYTES: usize = 128;
 
 /// Which part of a list.

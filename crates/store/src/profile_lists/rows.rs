@@ -31,8 +31,7 @@ pub trait ProfileSource: CommandStore {
     const CORE_MOVED: Option<&'static str>;
     /// Selects its app profiles that have one of the pids `?2`.
     const APP_AMONG: &'static str;
-    /// Most profiles of a batch: few if they are copied from memory, so that the processor's cache
-    /// holds them until they are rendered, and many if each batch is a round trip.
+    /// Most profiles of a batch.
     const BATCH_MAX: u64;
 }
 

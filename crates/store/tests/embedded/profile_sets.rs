@@ -123,8 +123,8 @@ async fn a_check_finds_damaged_sets_of_profiles() {
     }
 }
 
-/// Ids that follow each other are read as a range. The rows of the range are not always the profiles
-/// of the list.
+/// Ids that follow each other are read as a range, whose rows are not always the profiles of the
+/// list.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_range_of_ids_has_other_profiles_and_lacks_moved_ones() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Matches a condition on texts against the stored fragments of very many issues. A fragment is
-//! folded once, as far as the words can tell, and searched with its escapes. Its texts are looked
+//! folded once, as far as the words need it, and searched with its escapes. Its texts are looked
 //! for only if a word occurs, because the word may also be part of a name, an address or an escape.
 //! Invariant: the result is the same as that of
 //! [`IssueQuery::matches`](crate::issue_query::IssueQuery::matches), which reads the fragment
@@ -65,7 +65,7 @@ pub struct TextMatcher {
     words: Vec<Word>,
     /// The letters beyond ASCII that a word may match; `None` if a word has such letters itself.
     beyond: Option<Vec<Finder<'static>>>,
-    /// The fragment, folded as far as the words can tell.
+    /// The fragment, folded as far as the words need it.
     folded: Vec<u8>,
 }
 
@@ -181,8 +181,8 @@ fn is_within_escape(text: &[u8], at: usize) -> bool {
     })
 }
 
-/// The letters that fold into one of the words' letters and are longer; `None` if a word has letters
-/// beyond ASCII.
+/// The letters beyond ASCII that fold into one of the words' letters; `None` if a word has letters
+/// beyond ASCII itself.
 fn letters_beyond_ascii(words: &[Word]) -> Option<Vec<Finder<'static>>> {
     let has = |letter: u8| words.iter().any(|word| word.escaped.needle().contains(&letter));
     let are_ascii = words.iter().all(|word| word.escaped.needle().is_ascii());
@@ -202,7 +202,7 @@ mod tests {
         #[test]
         fn words_are_found_in_letters_of_both_cases_and_beyond_ascii(
             texts in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ€ ]{0,7}", 0..4),
-            words in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ ]{1,2}", 1..3),
+            words in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ]{1,2}", 1..3),
         ) {
             let bodies = texts.iter().map(|text| format!("{{\"body\":\"{text}\"}}"));
             let fragment = format!("[{}]", bodies.collect::<Vec<_>>().join(","));

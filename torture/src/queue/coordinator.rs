@@ -38,8 +38,10 @@ pub(super) mod cost {
     pub(in crate::queue) const SETTLE: Duration = Duration::from_micros(700);
 }
 
-/// Places that a claim reads at most, for its cost.
-const PLACES_MAX: usize = 256;
+/// Places that a claim reads at most.
+const PLACES_MAX: usize = 512;
+/// The cost of the part that it reads of a longer queue, in places.
+const PART_COST: usize = 256;
 
 /// The state of the queue that the store does not have.
 #[derive(Default)]
@@ -135,8 +137,9 @@ impl Coordinator {
 
     pub(super) async fn claim(&self, command: ClaimTasks) -> Result<Vec<ClaimedTask>, StoreError> {
         let places = self.store.choose(&command)?;
-        let read = u32::try_from(self.unfinished().min(PLACES_MAX)).unwrap_or(u32::MAX);
-        self.use_core(cost::CLAIM + cost::PLACE * read).await;
+        let unfinished = self.unfinished();
+        let read = if unfinished > PLACES_MAX { PART_COST } else { unfinished };
+        self.use_core(cost::CLAIM + cost::PLACE * read as u32).await;
         let mut claimed = Vec::new();
         for place in &places {
             self.use_core(cost::LEASE).await;

@@ -22,9 +22,11 @@ use crate::{ClaimTasks, ClaimedTask, StoreError};
 /// A lease or a pause that ends later than this, in milliseconds from now, does not count: a clock
 /// that was ahead has set it. No lease that a server may ask for is longer.
 const WAIT_MS_MAX: i64 = 3_600_000;
-/// Unfinished tasks that a claim reads. If there are more, it reads a part of those that wait, and
-/// the next claim of the same server goes on with the domain after the last one that it chose.
-const PLACES_MAX: usize = 256;
+/// Unfinished tasks that a claim reads, running ones among them.
+const PLACES_MAX: usize = 512;
+/// If there are more, a claim reads so many of those that wait, which costs more each, and the next
+/// claim of the same server goes on with the domain after the last one that it chose.
+const PART_MAX: usize = 128;
 
 /// The latest end of a lease or a pause that counts.
 pub const fn latest_wait(now: UnixMillis) -> UnixMillis {
@@ -151,7 +153,7 @@ async fn read_queue<S: QueueStore>(
     let mut part = Vec::new();
     if command.turn.get() != 0 {
         part = part_of_queue(store, command).await?;
-        if part.len() == PLACES_MAX {
+        if part.len() == PART_MAX {
             return Ok((FairQueue::part(), part));
         }
     }
@@ -208,9 +210,9 @@ async fn part_of_queue<S: QueueStore>(
         command.turn.set(seed.rem_euclid(last.max(1)) + 1);
     }
     let (now, from) = (command.now, command.turn.get());
-    let mut part = store.ask(&waiting::<S::Tables>(now, from..i64::MAX, PLACES_MAX)).await?;
-    if part.len() < PLACES_MAX {
-        let left = PLACES_MAX - part.len();
+    let mut part = store.ask(&waiting::<S::Tables>(now, from..i64::MAX, PART_MAX)).await?;
+    if part.len() < PART_MAX {
+        let left = PART_MAX - part.len();
         part.extend(store.ask(&waiting::<S::Tables>(now, 0..from, left)).await?);
     }
     Ok(part)

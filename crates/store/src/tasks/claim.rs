@@ -24,7 +24,7 @@ use crate::{ClaimTasks, ClaimedTask, StoreError};
 const WAIT_MS_MAX: i64 = 3_600_000;
 /// Unfinished tasks that a claim reads, running ones among them.
 const PLACES_MAX: usize = 512;
-/// If there are more, a claim reads so many of those that wait, which costs more each, and the next
+/// Tasks that a claim reads of a longer queue: of those that wait, which cost more each. The next
 /// claim of the same server goes on with the domain after the last one that it chose.
 const PART_MAX: usize = 128;
 

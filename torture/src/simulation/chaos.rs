@@ -102,14 +102,14 @@ fn cut(world: &Scene, place: usize) {
 fn jump(world: &Scene, place: usize) {
     if let Some(link) = &world.links.lock()[place] {
         let millis = world.pick(&JUMPS_MS);
-        world.note("jumps of a clock", place, &millis.to_string());
-        // A jump forwards of a right clock, or back from a wrong one.
-        let before = link.offset.load(Ordering::Relaxed);
         // The first clock that a server sees is its only measure. In the program, records expire by
         // it an hour later, and here at once, so it is right here.
         if world.elapsed_ms() - link.started_ms < FIRST_LOOK_MS {
             return;
         }
+        world.note("jumps of a clock", place, &millis.to_string());
+        // A jump forwards of a right clock, or back from a wrong one.
+        let before = link.offset.load(Ordering::Relaxed);
         link.offset.store(if before == 0 { millis } else { 0 }, Ordering::Relaxed);
     }
 }

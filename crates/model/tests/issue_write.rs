@@ -306,6 +306,35 @@ fn a_new_queue_and_assignee_are_rendered_and_reported() {
 }
 
 #[test]
+fn a_move_to_another_queue_unassigns_unless_the_edit_names_an_assignee() {
+    let queue = |id: &str| Some(IssueQueue { id: id.to_owned(), name: id.to_owned() });
+    let issue = created(&[("message-body", "x")]);
+    let both = EditTargets { assignee: Some(Some(eva())), queue: queue("a") };
+    let (assigned, _) = edited(&issue, &[("assignee-id", "eva"), ("queue_id", "a")], &both);
+
+    let moved = EditTargets { assignee: None, queue: queue("b") };
+    let (after, told) = edited(&assigned, &[("queue_id", "b")], &moved);
+    let expected = json!({"status": "new", "assignee": "unassigned", "queue_id": "b"});
+    assert_eq!(told["updated-data"], expected);
+    assert_eq!(shown(&after)["assignee_name"], json!(null));
+
+    let (after, told) = edited(&assigned, &[("queue_id", "b"), ("status", "resolved")], &moved);
+    assert_eq!(told["updated-data"]["status"], "resolved", "a status has the last word");
+    let (closed, told) =
+        edited(&after, &[("queue_id", "a")], &EditTargets { assignee: None, queue: queue("a") });
+    assert_eq!(told["updated-data"], json!({"queue_id": "a"}), "the issue had no assignee");
+    assert_eq!(shown(&closed)["state_data"]["state"], "resolved", "a closed issue stays closed");
+
+    let same = EditTargets { assignee: None, queue: queue("a") };
+    let (after, told) = edited(&assigned, &[("queue_id", "a")], &same);
+    assert_eq!((after, told), (assigned.clone(), json!({"updated-data": {}})), "the same queue");
+    let kept = EditTargets { assignee: Some(Some(eva())), queue: queue("b") };
+    let fields = [("assignee-id", "eva"), ("queue_id", "b")];
+    let (_, told) = edited(&assigned, &fields, &kept);
+    assert_eq!(told["updated-data"], json!({"queue_id": "b"}), "the edit names the assignee");
+}
+
+#[test]
 fn an_edit_with_the_values_that_an_issue_has_changes_no_byte() {
     let fields = [
         ("title", "t"),

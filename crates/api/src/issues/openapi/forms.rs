@@ -59,6 +59,10 @@ pub(super) fn schemas() -> Value {
     })
 }
 
+/// The description of the queue in an edit.
+pub(super) const QUEUE: &str = "The id of a queue. A move to another queue unassigns the issue, \
+    unless the edit names an assignee.";
+
 fn edit() -> Value {
     let fields = [
         ("title", json!({"type": "string", "maxLength": TEXT_CHARS_MAX})),
@@ -69,7 +73,7 @@ fn edit() -> Value {
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
         ("agent-profile-id", id("The agent who edits.")),
-        ("queue_id", id("The id of a queue.")),
+        ("queue_id", id(QUEUE)),
     ];
     with_fields(1, form(&fields, &[]))
 }

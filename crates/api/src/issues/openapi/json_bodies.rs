@@ -7,7 +7,7 @@ use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
 use caseload_model::issue::{TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX};
 use serde_json::{Value, json};
 
-use super::forms::{form, with_fields};
+use super::forms::{QUEUE, form, with_fields};
 use crate::openapi::json::{null_value, schema};
 
 pub(super) fn schemas() -> Value {
@@ -59,7 +59,7 @@ fn edit() -> Value {
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.")),
         ("agent-profile-id", id("The agent who edits.")),
-        ("queue_id", id("The id of a queue.")),
+        ("queue_id", id(QUEUE)),
     ];
     object(&fields, &[], 1)
 }

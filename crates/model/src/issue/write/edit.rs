@@ -1,8 +1,9 @@
 //! Plans the edit of one issue, alone or as one of many: the changes, the new state and the answer.
 //! The assignee changes first, then the message is added; a given status overrides the states that
-//! these set. The first step of a plan needs no time, so that the domain's clock is asked only for
-//! an edit that changes something. Invariant: an edit that changes nothing leaves every byte of the
-//! issue as it is, its times included.
+//! these set. A move to another queue unassigns the issue if the edit names no assignee. The first
+//! step of a plan needs no time, so that the domain's clock is asked only for an edit that changes
+//! something. Invariant: an edit that changes nothing leaves every byte of the issue as it is, its
+//! times included.
 
 use super::Moment;
 use super::author::AgentSummary;
@@ -57,8 +58,10 @@ impl<'e> EditDraft<'e> {
         let mut issue = stored.clone();
         let mut answer = b"{\"updated-data\":{".to_vec();
         let mut members = Members::new(&mut answer, false);
-        if let Some(assignee) = &targets.assignee {
-            assign(&mut issue, assignee.as_ref());
+        match &targets.assignee {
+            Some(assignee) => assign(&mut issue, assignee.as_ref()),
+            None if leaves_its_queue(stored, targets) => assign(&mut issue, None),
+            None => (),
         }
         let facts = &mut issue.columns.facts;
         if let Some(message) = message {
@@ -80,7 +83,7 @@ impl<'e> EditDraft<'e> {
             write_texts(tags.iter().map(String::as_str), members.key("tags"));
         }
         let refused = change_maps(&mut issue.body, edit, &mut members).err();
-        if let Some(queue) = &targets.queue {
+        if let Some(queue) = targets.queue.as_ref().filter(|_| leaves_its_queue(stored, targets)) {
             set_queue(&mut issue, queue, &mut members);
         }
         answer.extend_from_slice(b"}}");
@@ -124,12 +127,16 @@ fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {
     facts.assignee_name = assignee.map(|agent| agent.name.clone());
 }
 
-/// Moves the issue to a queue, unless it is there already.
+/// Whether the edit moves the issue to another queue. Such an issue returns to the new ones, as its
+/// assignee worked on it in the queue that it leaves.
+fn leaves_its_queue(stored: &IssueRecord, targets: &EditTargets) -> bool {
+    let before = stored.columns.facts.queue.as_ref();
+    targets.queue.as_ref().is_some_and(|queue| before.is_none_or(|before| before.id != queue.id))
+}
+
+/// Writes the queue that the issue moves to.
 fn set_queue(issue: &mut IssueRecord, queue: &IssueQueue, members: &mut Members<'_>) {
     let facts = &mut issue.columns.facts;
-    if facts.queue.as_ref().is_some_and(|before| before.id == queue.id) {
-        return;
-    }
     members.text("queue_id", &queue.id);
     issue.body.queue = Some(queue.render());
     facts.queue = Some(queue.clone());

@@ -380,12 +380,19 @@ impl Reader {
             String::from_utf8_lossy(&text).into_owned()
         };
         let (number, meant) = (taken.0, taken.0 * 1000);
-        let detail = format!(
-            "{number} was taken as milliseconds, {}; as seconds it would be {}: if that is meant, \
-             send {meant}",
-            iso(number),
-            iso(meant)
-        );
+        let taken = iso(number);
+        let detail = if number == 0 {
+            format!(
+                "0 was taken as {taken}, in milliseconds and in seconds; many programs write 0 for \
+                 a time that they do not know"
+            )
+        } else {
+            format!(
+                "{number} was taken as milliseconds, {taken}; as seconds it would be {}: if that \
+                 is meant, send {meant}",
+                iso(meant)
+            )
+        };
         self.warnings.push(EntryWarning {
             code: EntryWarningCode::LooksLikeSeconds,
             pointer: at.pointer(),

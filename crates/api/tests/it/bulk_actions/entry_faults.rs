@@ -185,6 +185,10 @@ async fn a_seconds_value_is_taken_as_it_is_with_a_warning() {
         assert_eq!(results[3]["warnings"][1]["pointer"], "/messages/0/created_at");
     }
     assert_eq!(real.json("/v1/acme/issues/1").await["issues"][0]["created_at"], seconds);
+    let zero = run(&real, ISSUES, "import_issues", true, &[json!({"created_at": 0})]).await;
+    let detail = records(&real, &zero, "results").await[0]["warnings"][0]["detail"].take();
+    let detail = detail.as_str().unwrap();
+    assert!(detail.contains("0 was taken as 1970-01-01") && !detail.contains("send"), "{detail}");
     let again = run(&real, ISSUES, "import_issues", false, &entries[..1]).await;
     assert_eq!(records(&real, &again, "results").await[0]["outcome"], "unchanged");
     assert_eq!(again["warnings"], 2, "a repeated import warns again");

@@ -2,7 +2,6 @@
 //! them, and the readers of the calls interpret them.
 
 use caseload_model::error_code::ErrorCode;
-use caseload_model::json;
 
 use super::arriving_text::ArrivingText;
 use super::urlencoded::FieldSink;
@@ -23,8 +22,6 @@ pub(crate) struct Fields {
     open: Option<(String, ArrivingText)>,
     bytes: usize,
     too_many: bool,
-    /// The places in `pairs` of lists and maps that may have blanks.
-    loose: Vec<usize>,
 }
 
 impl FieldSink for Fields {
@@ -55,27 +52,6 @@ impl Fields {
     /// Ends the field that is arriving, without adding it to the others.
     pub(super) fn close(&mut self) -> Option<(String, Vec<u8>)> {
         self.open.take().map(|(name, value)| (name, value.join()))
-    }
-
-    /// Adds a list or a map as JSON.
-    pub(super) fn add_json(&mut self, name: String, value: Vec<u8>) {
-        self.loose.push(self.pairs.len());
-        self.add(name, value);
-    }
-
-    /// Makes the lists and maps texts without blanks, because blanks do not make another request. A
-    /// value that breaks a rule stays as it is; the reader of the field reports it. A parsed value
-    /// needs far more memory than its text, which the caller has taken.
-    pub(crate) fn compact(&mut self) {
-        for at in std::mem::take(&mut self.loose) {
-            let Some((_, value)) = self.pairs.get_mut(at) else { continue };
-            let Ok(tree) = json::parse(value.as_bytes()) else { continue };
-            let mut compact = Vec::with_capacity(value.len());
-            tree.write_to(&mut compact);
-            if let Ok(compact) = String::from_utf8(compact) {
-                *value = compact;
-            }
-        }
     }
 
     /// Adds a field.

@@ -82,7 +82,6 @@ impl MemberSink for JsonFields {
             (Some(FieldKind::Structured), ValueKind::Text) if !begins_with_bracket(&value) => {
                 self.refuse(&name, "a string");
             }
-            (_, ValueKind::Array | ValueKind::Object) => self.fields.add_json(name, value),
             _ => self.fields.add(name, value),
         }
     }

@@ -6,7 +6,7 @@
 use axum::extract::Request;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue::write::{ParsedForm, References, is_required_field};
+use caseload_model::issue::write::{ParsedForm, References, in_one_spelling, is_required_field};
 use caseload_model::key::Access;
 use caseload_model::spelling::same_name;
 use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
@@ -78,14 +78,13 @@ impl<'c> WriteCall<'c> {
         let (state, caller) = (self.state, self.caller);
         let key = idempotency::key(request.headers(), &mut self.faults);
         let mark = idempotency::begin(state, caller, key.as_deref()).await?;
-        let (mut fields, mut files, mut memory) = form::read(state, caller, request, files).await?;
+        let (fields, mut files, mut memory) = form::read(state, caller, request, files).await?;
         let bytes = fields.bytes();
         if bytes > LARGE_FORM_BYTES {
             memory.grow_to(bytes * MEMORY_PER_PARSED_BYTE).await?;
         }
         let (name, issue, file_hash) = (self.name, self.issue, files.content());
         let work = move || {
-            fields.compact();
             let content = content(name, issue, &fields, file_hash);
             let parsed = (form.read)(&fields.pairs);
             (content, parsed, fields)
@@ -127,14 +126,11 @@ impl<'c> WriteCall<'c> {
     }
 }
 
-/// A hash of the request's content: the call, the issue, the fields and the files. The order and
-/// spelling of the fields and the encoding of the body do not matter, the order of the values of
-/// one field does.
+/// A hash of the request's content: the call, the issue, the fields in one spelling, and the files.
+/// The order and spelling of the fields and the encoding of the body do not matter, the order of
+/// the members of a list does.
 fn content(name: &str, issue: Option<IssueId>, form: &Fields, files: [u8; 32]) -> [u8; 32] {
-    let pairs = form.pairs.iter();
-    let mut fields: Vec<(String, &str)> =
-        pairs.map(|(name, value)| (name.replace('_', "-"), value.as_str())).collect();
-    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let fields = in_one_spelling(&form.pairs);
     let issue = issue.and_then(IssueId::number).unwrap_or_default().to_be_bytes();
     let mut parts: Vec<&[u8]> = vec![name.as_bytes(), &issue, &files];
     for (name, value) in &fields {

@@ -145,6 +145,9 @@ async fn a_repeat_in_another_form_of_body_is_the_same_request() {
     for again in [
         keyed().header("Content-Type", "application/json").body(spaced),
         keyed().form(&[("message_body", "x"), ("tags", r#"["a","b"]"#)]),
+        keyed().form(&[("message_body", "x"), ("tags", r#"["a", "b"]"#), ("cc", "")]),
+        keyed().form(&[("tags[]", "a"), ("tags[]", "b"), ("message-body", "x")]),
+        keyed().form(&[("tags", "a"), ("tags", "b"), ("message-body", "x")]),
     ] {
         let answer = again.send().await.unwrap();
         assert_eq!(answer.headers()["idempotent-replayed"], "true");

@@ -24,11 +24,11 @@ const TEXTS: &str = "a JSON array of strings such as [\"a\",\"b\"]";
 /// Most faults of one form that are listed.
 const FAULTS_MAX: usize = 100;
 
-fn is_list(name: &str) -> bool {
+pub(super) fn is_list(name: &str) -> bool {
     LISTS.iter().any(|(list, _)| same_name(list, name))
 }
 
-fn list_form(name: &str) -> ListForm {
+pub(super) fn list_form(name: &str) -> ListForm {
     let list = LISTS.iter().find(|(list, _)| same_name(list, name));
     list.map_or(ListForm::Texts, |(_, form)| *form)
 }

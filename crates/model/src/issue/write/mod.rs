@@ -16,6 +16,7 @@ mod merge;
 mod message;
 mod record;
 mod requests;
+mod same;
 mod state;
 
 pub use attachment::{
@@ -40,6 +41,7 @@ pub use requests::{
     AgentSelector, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest,
     NoteRequest, Reference, References,
 };
+pub use same::in_one_spelling;
 
 use crate::time::UnixMillis;
 

@@ -117,7 +117,7 @@ const ON_EVERY_NODE: [&str; 4] = [
 
 /// The sources of the backend and of the shared rules, each with the name of its file.
 fn backend_sources() -> Vec<(String, String)> {
-    let sources = ["src", "../store-postgres/src"];
+    let sources = ["../crates/store/src", "../crates/store-postgres/src"];
     let mut open = sources.map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).to_vec();
     let mut found = Vec::new();
     while let Some(folder) = open.pop() {

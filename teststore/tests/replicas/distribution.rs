@@ -15,6 +15,7 @@ use super::Database;
 use super::cutter::Cutter;
 use super::database::opened;
 use super::sql_lint::unbound_tables;
+use crate::suite::support::FEW_ROUNDS;
 
 /// The table in which the migrations are recorded. Only a start writes it.
 const MIGRATIONS: &str = "refinery_schema_history";
@@ -165,15 +166,16 @@ fn is_from(text: &str, literal: &str) -> bool {
     true
 }
 
-/// The statements that tests of the suite send. The tests run in parallel, each on a database of
-/// its own, and the wire between the store and the database records them.
+/// The statements that tests of the suite send. The tests run in parallel and with few rounds, each
+/// on a database of its own, and the wire between the store and the database records them.
 macro_rules! statements_of {
     ($($module:ident: $($behaviour:ident),+;)+) => {{
         let mut running = JoinSet::new();
         $($(running.spawn(async {
             let database = Database::new();
             let cutter = Cutter::new(&database.url()).await;
-            crate::suite::$module::$behaviour(opened(cutter.url())).await;
+            let test = crate::suite::$module::$behaviour(opened(cutter.url()));
+            FEW_ROUNDS.scope((), test).await;
             cutter.texts()
         });)+)+
         running.join_all().await.into_iter().flatten().collect::<BTreeSet<String>>()

@@ -24,7 +24,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::oracle::list;
-use super::support::{NOW, assert_sound, domain, later, run};
+use super::support::{NOW, assert_sound, domain, later, rounds, run};
 
 const BUDGET: Duration = Duration::from_secs(10);
 const HOUR: i64 = 3_600_000;
@@ -255,7 +255,7 @@ pub(crate) async fn random_writes_are_indexed_and_counted(store: Arc<dyn Store>)
     }
     let mut random = SplitMix::new(SEED);
     let mut writes = Vec::new();
-    for round in 0..150 {
+    for round in 0..rounds(150) as u64 {
         let write = RandomWrite::draw(&mut random, round);
         if let Err(error) = write.apply(&store, &acme).await {
             panic!("seed {SEED}, write {round}, {write:?}: {error}");

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::oracle::{self, Oracle};
 use super::queries;
-use super::support::{NOW, domain, run, run_command, task_of};
+use super::support::{NOW, domain, rounds, run, run_command, task_of};
 
 const IMPORT: Action = Action::ImportIssues;
 const BUDGET: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ pub(crate) async fn all_steps_together_are_the_whole_sorted_list(store: Arc<dyn 
     let sizes = prop_oneof![1..8u64, 8..80u64];
     let question = (queries::query(), oracle::view(), sizes, any::<bool>());
     let questions = proptest::collection::vec(question, 30);
-    oracle::check(12, &(entries, questions), async |(entries, questions)| {
+    oracle::check(rounds(12) as u32, &(entries, questions), async |(entries, questions)| {
         let name = format!("s{}", tries.fetch_add(1, Ordering::Relaxed));
         let domain = domain(&store, &name).await;
         let naive = Oracle::new(&store, &domain, &entries).await;

@@ -22,6 +22,16 @@ use caseload_store::{
 /// The current time of most tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
+tokio::task_local! {
+    /// Set if only the statements that a test sends are of interest, and not what it finds.
+    pub(crate) static FEW_ROUNDS: ();
+}
+
+/// The rounds of a test with random data: all of them, or a quarter if a few will do.
+pub(crate) fn rounds(all: usize) -> usize {
+    if FEW_ROUNDS.try_with(|()| ()).is_ok() { all.div_ceil(4) } else { all }
+}
+
 pub(crate) fn later(millis: i64) -> UnixMillis {
     UnixMillis(NOW.0 + millis)
 }

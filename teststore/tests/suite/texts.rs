@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::issue_writes::{create, message};
 use super::oracle::list;
-use super::support::{assert_sound, domain, run};
+use super::support::{assert_sound, domain, rounds, run};
 
 /// Rounds of writes, and texts that are searched for after each.
-const ROUNDS: u64 = 40;
+const ROUNDS: usize = 40;
 const SEARCHES: usize = 12;
 /// Pieces of texts: letters that fold to others, to none or to several, marks and escapes.
 const PIECES: [&str; 22] = [
@@ -170,7 +170,7 @@ pub(crate) async fn random_writes_are_found_before_and_after_the_index_takes_the
 ) {
     let domains = [domain(&store, "acme").await, domain(&store, "other").await];
     let mut random = SplitMix::new(7);
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let domain = &domains[random.below(domains.len())];
         let (issues, _) = listed(&store, domain, None).await;
         match random.below(5) {

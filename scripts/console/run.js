@@ -9,7 +9,7 @@ import { first } from "./flows/first.js";
 import { imports } from "./flows/imports.js";
 import { issues as ofIssues } from "./flows/issues.js";
 import { long } from "./flows/long.js";
-import { looks } from "./flows/looks.js";
+import { looks, times } from "./flows/looks.js";
 import { people as ofPeople } from "./flows/people.js";
 import { settings } from "./flows/settings.js";
 import { shell } from "./flows/shell.js";
@@ -17,7 +17,7 @@ import { tasks } from "./flows/tasks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
-const GROUPS = { acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings], reads: [...first, ...long, ...exports, ...shell, ...looks] };
+const GROUPS = { acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings], reads: [...first, ...long, ...exports, ...shell, ...looks], times };
 const [group, only] = process.argv.slice(2);
 const chosen = group === "all" ? Object.values(GROUPS).flat() : GROUPS[group];
 const server = new Server();

@@ -1,4 +1,4 @@
-// How the screens look and load: axe in both themes, narrow and wide windows, and the budget.
+// How the screens look and load: axe in both themes, narrow and wide windows; and the budget of times.
 import assert from "node:assert/strict";
 import { keys, pick } from "../steps.js";
 
@@ -96,6 +96,10 @@ export const looks = [
     const [rows, bars] = await page.evaluate(() => [".bars table", ".bars svg"].map((one) => document.querySelector(one).getBoundingClientRect().height));
     assert.ok(Math.abs(rows - bars) < 3, `the bars are ${bars} px high beside ${rows} px of rows`);
   })]),
+];
+
+/** Flows that look at times. Nothing else should run on the machine. */
+export const times = [
   ["the first load is small and quick", async ({ browser, server, open }) => {
     const page = await open({ key: null });
     await page.getByLabel("API key").waitFor();

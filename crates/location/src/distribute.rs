@@ -1,10 +1,10 @@
 //! `caseload distribute`: distributes the tables of a store over the nodes of its cluster. Only
 //! PostgreSQL has clusters.
 
-use caseload_store::StoreError;
+use caseload_store::{OpenMode, StoreError};
 use caseload_store_postgres::Distribution;
 
-use crate::location::StoreLocation;
+use crate::location::{StoreLocation, open};
 
 /// Distributes a store, or only says how it would be.
 pub async fn distribute(
@@ -15,11 +15,15 @@ pub async fn distribute(
         StoreLocation::Postgres(address) => {
             caseload_store_postgres::distribute(address, only_show).await
         }
-        StoreLocation::Sqlite(_) => Err(StoreError::NotDistributed {
-            reason: format!("{location} is one file"),
-            hint: Some(
-                "`caseload copy` copies it to PostgreSQL, which can be distributed".to_owned(),
-            ),
-        }),
+        StoreLocation::Sqlite(_) => {
+            // The store is opened first: there may be none, which is another mistake.
+            open(location, OpenMode::Admin).await?.close().await?;
+            Err(StoreError::NotDistributed {
+                reason: format!("{location} is one file"),
+                hint: Some(
+                    "`caseload copy` copies it to PostgreSQL, which can be distributed".to_owned(),
+                ),
+            })
+        }
     }
 }

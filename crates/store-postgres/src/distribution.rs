@@ -7,8 +7,8 @@ use tokio_postgres::{Client, Error};
 
 use crate::address::PostgresAddress;
 use crate::engine::{
-    Engine, FIRST, LAYOUT, Placement, TablePlacement, extension, place_tables, placements, refused,
-    store_error,
+    Engine, FIRST, LAYOUT, Placement, TablePlacement, examine, extension, place_tables, placements,
+    refused, store_error,
 };
 use crate::sessions::refuse_servers;
 use caseload_store::StoreError;
@@ -41,6 +41,7 @@ async fn place(
     address: &PostgresAddress,
     only_show: bool,
 ) -> Result<Distribution, StoreError> {
+    examine(client, address, false).await?;
     let extension = cluster(client).await?;
     let before = placements(client).await?;
     let tables = LAYOUT.iter().map(|&(table, wanted)| TablePlacement {

@@ -28,7 +28,7 @@ const QUESTIONS: &str = "SELECT
 
 /// Refuses a database that is not a store and cannot become one, or may not. The query is not
 /// prepared, because a pooler may be in between.
-pub(super) async fn examine(
+pub(crate) async fn examine(
     client: &Client,
     address: &PostgresAddress,
     may_create: bool,

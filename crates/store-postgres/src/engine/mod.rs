@@ -43,6 +43,7 @@ use caseload_store::{DurationCounts, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
 pub(super) use error::{is_duplicate, store_error};
+pub(crate) use examine::examine;
 pub(super) use layout::FIRST;
 pub use layout::{LAYOUT, Placement};
 pub(super) use listen::Listener;

@@ -23,7 +23,7 @@ use caseload_store::{
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
 tokio::task_local! {
-    /// Set if only the statements that a test sends are of interest, and not what it finds.
+    /// Set if a test is run for the statements that it sends, and not for its result.
     pub(crate) static FEW_ROUNDS: ();
 }
 

@@ -3,7 +3,7 @@
 //! browser adds it to others, too.
 
 use axum::extract::Request;
-use http::header;
+use http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 
 use super::credentials::{Credential, key_hash};
@@ -28,11 +28,15 @@ pub(crate) fn credential_of(
 
 /// The session of the request's cookie, if a page of this server sent the request.
 pub(crate) fn session_of(request: &Request, config: &ApiConfig) -> Option<Credential> {
-    let mut cookies = request.headers().get_all(header::COOKIE).iter();
-    let text = cookies.find_map(|cookies| {
-        let mut pairs = cookies.to_str().ok()?.split(';').map(str::trim);
-        pairs.find_map(|pair| pair.strip_prefix(SESSION_COOKIE)?.strip_prefix('='))
-    })?;
+    let text = session_text(request.headers())?;
     let is_own = same_site::is_of_own_page(request, config);
     (is_own && !text.is_empty()).then(|| Credential::Session(Sha256::digest(text).into()))
+}
+
+/// The text in the cookie of a session, which may have ended.
+pub(super) fn session_text(headers: &HeaderMap) -> Option<&str> {
+    headers.get_all(header::COOKIE).iter().find_map(|cookies| {
+        let mut pairs = cookies.to_str().ok()?.split(';').map(str::trim);
+        pairs.find_map(|pair| pair.strip_prefix(SESSION_COOKIE)?.strip_prefix('='))
+    })
 }

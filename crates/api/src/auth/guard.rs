@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use percent_encoding::percent_decode_str;
 
 use super::caller::Caller;
-use super::cookie::credential_of;
+use super::cookie::{credential_of, session_text};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
 use crate::base_url::client_of;
@@ -142,11 +142,15 @@ fn add_private_headers(response: &mut Response, is_page: bool) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// Whether a script of a page sent the request. On plain HTTP a browser does not say so, but the
-/// console does.
+/// Whether a page sent the request: a script, or a link of the console to a download. On plain HTTP
+/// a browser does not say so, but the console does, and a link sends the cookie of its session, also
+/// of one that has ended.
 fn is_of_page(headers: &HeaderMap) -> bool {
-    let of_script = headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
-    of_script || headers.contains_key("caseload-console")
+    let is = |name, value| headers.get(name).is_some_and(|header| header == value);
+    is("sec-fetch-dest", "empty")
+        || is("sec-fetch-site", "same-origin")
+        || headers.contains_key("caseload-console")
+        || session_text(headers).is_some()
 }
 
 /// Whether the request has a working key, of any domain.

@@ -281,12 +281,24 @@ async fn an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk() {
 #[tokio::test]
 async fn a_page_is_not_offered_basic() {
     let server = Server::start().await;
-    for (name, value) in [("Sec-Fetch-Dest", "empty"), ("Caseload-Console", "1")] {
+    let basic = "Basic realm=\"caseload\", Bearer";
+    for (name, value, offered) in [
+        ("Sec-Fetch-Dest", "empty", "Bearer"),
+        // A link to a download, whose session has ended.
+        ("Sec-Fetch-Site", "same-origin", "Bearer"),
+        // The same on plain HTTP.
+        ("Cookie", "a=b; caseload_session=ended", "Bearer"),
+        ("Caseload-Console", "1", "Bearer"),
+        // Somebody wrote the address, or it is a program.
+        ("Sec-Fetch-Site", "none", basic),
+        ("Cookie", "a=b", basic),
+    ] {
         let request = server.bare(Method::GET, "/v1/acme/issues").header(name, value);
         let answer = request.send().await.unwrap();
         assert_eq!(
-            (answer.status().as_u16(), &answer.headers()["www-authenticate"]),
-            (401, &"Bearer".parse().unwrap())
+            (answer.status().as_u16(), answer.headers()["www-authenticate"].to_str().unwrap()),
+            (401, offered),
+            "{name}: {value}"
         );
     }
 }

@@ -30,8 +30,20 @@ const AGENTS: [[&str; 3]; 4] = [
     ["Rosa Álvarez", "rosa@example.org", "000000000000a04"],
 ];
 
-/// Publish id, id ending and platform of the apps other than the default one.
-const APPS: [[&str; 3]; 2] = [["2", "000000000000b02", "ios"], ["3", "000000000000b03", "android"]];
+/// Publish id, id ending, platform and title of the apps other than the default one.
+const APPS: [[&str; 4]; 2] = [
+    ["2", "000000000000b02", "ios", "iPhone app"],
+    ["3", "000000000000b03", "android", "Android app"],
+];
+
+/// The ids and titles of the apps that the issues name.
+pub(crate) fn apps(domain: &str) -> [(String, &'static str); 2] {
+    APPS.map(|app| (app_id(domain, app), app[3]))
+}
+
+fn app_id(domain: &str, app: [&str; 4]) -> String {
+    format!("{domain}_app_20240105091500000-{}", app[1])
+}
 
 /// Entries of `import_issues` as JSON Lines, oldest first. Their authors are the people who have
 /// profiles with this tag.
@@ -75,7 +87,7 @@ fn issue(random: &mut SplitMix, (domain, tag): (&str, &str), start: i64) -> Valu
     }
     if random.chance(60) {
         let app = APPS[random.below(APPS.len() as u64) as usize];
-        issue["app_id"] = json!(format!("{domain}_app_20240105091500000-{}", app[1]));
+        issue["app_id"] = json!(app_id(domain, app));
         issue["app_publish_id"] = json!(app[0]);
         issue["platform_type"] = json!(app[2]);
         issue["meta"] = device(random, app[2], person);

@@ -10,7 +10,7 @@ mod profiles;
 mod splitmix;
 
 pub(crate) use faults::with_faults;
-pub(crate) use issues::issue_lines;
+pub(crate) use issues::{apps, issue_lines};
 pub(crate) use profiles::profile_lines;
 #[cfg(test)]
 pub(crate) use splitmix::SplitMix;

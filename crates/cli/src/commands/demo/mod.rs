@@ -17,7 +17,7 @@ use caseload_client::Client;
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, Domain, OpenMode, Store, StoreError};
+use caseload_store::{CreateApp, CreateDomain, Domain, OpenMode, Store, StoreError};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
@@ -30,6 +30,7 @@ use crate::commands::key::make_key;
 use crate::commands::session::domain_named;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
+use crate::samples::apps;
 use crate::secret::random_bytes;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads, try_bind};
 use crate::store::{STORE_HELP, parse_store};
@@ -105,7 +106,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
     })
 }
 
-/// Creates the domain if it is missing, and a key for it.
+/// Creates the domain and its apps if they are missing, and a key for it.
 async fn prepare(store: &dyn Store) -> Result<(Domain, String), Failure> {
     let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
     let random = u64::from_le_bytes(random_bytes()?);
@@ -119,6 +120,13 @@ async fn prepare(store: &dyn Store) -> Result<(Domain, String), Failure> {
         Err(StoreError::AlreadyExists { .. }) => domain_named(store, &name).await?,
         Err(error) => return Err(error.into()),
     };
+    for (id, title) in apps(DOMAIN) {
+        let create = CreateApp { domain: domain.id, id, title: title.to_owned(), now: now() };
+        match store.create_app(create).await {
+            Ok(_) | Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     let (_, key) = make_key(store, &domain, Access::Write, "demo", None).await?;
     Ok((domain, key))
 }

@@ -52,18 +52,23 @@ struct Fault {
 /// Runs all steps.
 pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Examples, Failure> {
     let at = now().0;
-    // An identity belongs to one profile only, and two runs may begin at the same moment.
-    let tag = format!("run{}", hex::encode(random_bytes::<6>()?));
+    let tag = run_tag()?;
     let ids = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
     export_profiles(client, printer, &ids).await?;
     // The newest people, who come first in the console, are the authors of the issues.
-    let by_hand = format!("{tag}-by-hand");
+    let by_hand = run_tag()?;
     let issues = issue_lines(ISSUES, client.domain().as_str(), &by_hand, at);
     import_issues(client, printer, issues).await?;
     list_issues(client, printer, at - 90 * DAY_MS).await?;
     walk_issues(client, printer).await?;
     let lines = with_faults(GOOD, &by_hand, &format!("{tag}-00000"), at);
     import_with_faults(client, printer, lines).await
+}
+
+/// What tells the identities of a run from those of another one on the same store, even of one that
+/// began at the same moment: an identity belongs to one profile only. Short, because people read it.
+fn run_tag() -> Result<String, Failure> {
+    Ok(hex::encode(random_bytes::<3>()?))
 }
 
 async fn import_profiles(
@@ -187,7 +192,7 @@ async fn import_with_faults(
 
 /// Submits a dry run with faults, which the server is to carry out slowly.
 pub(crate) async fn begin_dry_run(client: &Client) -> Result<(), Failure> {
-    let tag = format!("dry{}", hex::encode(random_bytes::<6>()?));
+    let tag = run_tag()?;
     let lines = with_faults(TRIED, &tag, &format!("{tag}-00000"), now().0);
     let action = Action::CreateCoreProfiles;
     let file_name = Some("people-of-a-partner.jsonl".to_owned());

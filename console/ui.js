@@ -73,10 +73,23 @@ export function field(label, input, hint) {
 
 export const input = (/** @type {any} */ props = {}) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
 
-/** @param {Record<string,string>|string[]} options @param {any} [props] */
+/**
+ * A list to choose from. If a choice acts at once, a key opens the list and Enter chooses: most browsers
+ * would choose each option on the way to the wanted one.
+ * @param {Record<string,string>|string[]} options @param {any} [props]
+ */
 export function select(options, props = {}) {
   const pairs = Array.isArray(options) ? options.map((one) => [one, one]) : Object.entries(options);
-  return h("select", props, pairs.map(([value, label]) => h("option", { value }, label)));
+  const made = h("select", props, pairs.map(([value, label]) => h("option", { value }, label)));
+  if (props.onchange) {
+    made.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      const chooses = /^(Arrow|Page|Home$|End$)/.test(event.key) || (event.key.length === 1 && event.key !== " ");
+      if (!chooses || event.ctrlKey || event.metaKey || event.altKey || !made.showPicker) return;
+      event.preventDefault();
+      made.showPicker();
+    });
+  }
+  return made;
 }
 
 /**

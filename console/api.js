@@ -5,7 +5,8 @@ import { parse, write } from "./json.js";
 /** The address of the server: the page is at `console/` below it. */
 export const base = new URL("..", location.href.split("#")[0]).href;
 
-export const calls = /** @type {{method:string, path:string, body?:string, status:number, ms:number}[]} */ ([]);
+/** A call that was made. Its headers are those that the screen chose. @typedef {{method:string, path:string, body?:string, form?:FormData, headers?:Record<string,string>, status:number, ms:number}} Call */
+export const calls = /** @type {Call[]} */ ([]);
 const CALLS_MAX = 20;
 
 let session = /** @type {any} */ (null);
@@ -52,7 +53,7 @@ export async function send(method, path, { body, raw, headers = {}, signal, quie
     throw new Refusal(0, { detail: "the server cannot be reached; check that it runs, then try again" });
   }
   if (!quiet) {
-    calls.unshift({ method, path, body: text, status: response.status, ms: performance.now() - begun });
+    calls.unshift({ method, path, body: text, form: raw instanceof FormData ? raw : undefined, headers, status: response.status, ms: performance.now() - begun });
     calls.length = Math.min(calls.length, CALLS_MAX);
     whenCalled();
   }
@@ -107,11 +108,17 @@ export function query(params) {
   return text && `?${text}`;
 }
 
-/** A call as a line for a shell. */
-export function curl(/** @type {{method:string, path:string, body?:string}} */ { method, path, body }) {
+/** A call as a line for a shell. The files of a form are named and not written. */
+export function curl(/** @type {Pick<Call, "method"|"path"|"body"|"form"|"headers">} */ { method, path, body, form, headers }) {
   const quote = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl", "-u", '"$KEY:"'];
-  if (method !== "GET") parts.push("-X", method);
+  // A form and a body are sent by POST anyway.
+  if (method !== "GET" && !(method === "POST" && (form || body !== undefined))) parts.push("-X", method);
+  for (const [name, value] of Object.entries(headers ?? {})) parts.push("-H", quote(`${name}: ${value}`));
+  for (const [name, value] of form ?? []) {
+    if (typeof value === "string") parts.push("--form-string", quote(`${name}=${value}`));
+    else parts.push("-F", quote(`${name}=@"${value.name.replace(/["\\]/g, "\\$&")}"`));
+  }
   if (body !== undefined) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
   parts.push(quote(base + path));
   return parts.join(" ");

@@ -193,7 +193,7 @@ function drawCalls() {
   fill(
     drawer,
     h("div", { class: "row spread" }, h("h2", null, "Last API calls"), button("Close", () => toggleDrawer(false), { class: "plain" })),
-    h("p", { class: "faint" }, "What this console did, for your shell. KEY is an API key."),
+    h("p", { class: "faint" }, "What this console did, for your shell. KEY is an API key. A file stands for the JSON lines that the page sent."),
     calls.map((one) => {
       const line = h("code", { tabindex: 0 }, curl(one));
       return h("div", { class: "call" }, h("div", { class: "row spread" }, h("span", null, h("span", { class: one.status < 400 && one.status ? "good" : "bad" }, one.status || "failed"), h("span", { class: "faint" }, ` in ${span(one.ms)}`)), button("Copy", () => copy(curl(one), line), { class: "plain" })), line);

@@ -182,7 +182,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   async function sendAgain(/** @type {boolean} */ dry) {
     const chosen = [...mended.values()].sort((a, b) => a.record.index - b.record.index);
     const lines = chosen.map(({ entry }) => write(entry)).join("\n");
-    let made = await submit(family, task.upsert ? REPLACE : task.action, dry, lines, `mended-${id}`);
+    let made = await submit(family, task.upsert ? REPLACE : task.action, dry, lines, `mended-${task.file_name ?? `${id}.jsonl`}`);
     if (!dry) {
       mended.clear();
       again.clear();

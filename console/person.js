@@ -18,7 +18,7 @@ export default async function person(/** @type {any} */ { args, signal, keys, go
   const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !READ_ONLY.includes(name)));
   const issues = await call("GET", v1(`issues${query({ "core-profile-id": id, excludes: ["messages"], "page-size": ISSUES })}`), { signal });
   async function run(/** @type {string} */ action, /** @type {boolean} */ dry, /** @type {any} */ entry) {
-    let task = await submit("identity", action, dry, write(entry), `person-${id}`, `-${Date.now()}`);
+    let task = await submit("identity", action, dry, write(entry), `person-${id}.jsonl`, `-${Date.now()}`);
     while (task.status !== "completed") task = await call("GET", `${tasks("identity", task.task_id)}?wait=30`, { signal });
     if (!task.counts.failed) return;
     const [record] = await call("GET", `${tasks("identity", task.task_id)}/errors`, { signal });

@@ -138,13 +138,13 @@ export class Sending {
   }
 }
 
-/** Sends entries as a task. The same entries with the same options are the same task; `mark` makes it another one. */
+/** Sends entries as a task, with the name of the file that somebody chose. The same entries with the same options are the same task; `mark` makes it another one. */
 export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name, mark = "", /** @type {AbortSignal|undefined} */ signal = undefined) {
   const form = new FormData();
   form.append("action", action === REPLACE ? "import_issues" : action);
   if (action === REPLACE) form.append("upsert", "true");
   if (dry) form.append("dry_run", "true");
-  form.append("payload", new Blob([lines]), `${name.replace(/\.(gz|csv|json)$/i, "")}.jsonl`);
+  form.append("payload", new Blob([lines]), name);
   const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
   const headers = /** @type {Record<string, string>} */ (dry ? {} : { "Idempotency-Key": key });
   const response = await send("POST", tasks(family), { raw: form, headers, signal });

@@ -36,6 +36,7 @@ export const imports = [
     const { tasks } = await server.call("GET", "v2/acme/identity/bulk_actions?page-size=100&action=create_core_profiles");
     const real = tasks.filter((task) => !task.dry_run).map((task) => task.counts.succeeded);
     assert.ok(real.reduce((sum, one) => sum + one, 0) >= 25000);
+    assert.deepEqual([...new Set(tasks.filter((task) => /people.csv/.test(task.file_name)).map((task) => task.file_name))].sort(), ["mended-people.csv", "people.csv"]);
   }],
   ["the same file again makes nothing twice", async ({ server, open }) => {
     const text = Array.from({ length: 30 }, (_, n) => `{"identities":[{"uid":"twice-${n}"}]}`).join("\n");

@@ -1,5 +1,9 @@
 // The flows of the frame around the screens: keys, calls, times, and what is hostile, missing or away.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { HOSTILE } from "../records.js";
 import { keys, pick, settled, title, total } from "../steps.js";
 
@@ -11,6 +15,44 @@ export const shell = [
     await page.locator(".call code", { hasText: `curl -u "$KEY:" '${server.url}/v1/acme/issues?state=resolved` }).first().waitFor();
     await keys(page, "Escape");
     await page.locator(".drawer").waitFor({ state: "hidden" });
+  }],
+  ["a line of the calls does in a shell what the page did", async ({ server, open }) => {
+    const folder = mkdtempSync(join(tmpdir(), "caseload-curl-"));
+    const entry = '{"identities":[{"uid":"by curl"}]}';
+    const name = "it's a file.jsonl";
+    writeFileSync(join(folder, name), entry);
+    const page = await open({ path: "new-import" });
+    await pick(page, name, entry);
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText("1 would succeed").waitFor();
+    await keys(page, "c");
+    const line = await page.locator(".call code", { hasText: "-F 'payload=@" }).first().innerText();
+    const said = execFileSync("bash", ["-c", line], { cwd: folder, env: { ...process.env, KEY: server.key }, stdio: ["ignore", "pipe", "ignore"] });
+    const made = JSON.parse(said.toString());
+    assert.deepEqual([made.action, made.dry_run, made.file_name], ["create_core_profiles", true, name]);
+    rmSync(folder, { recursive: true });
+  }],
+  ["a list that acts at once is opened by a key, and nothing is chosen on the way", async ({ server, open }) => {
+    const [issue] = (await server.call("GET", "v1/acme/issues?state=new&page-size=1")).issues;
+    const page = await open({ path: "issues" });
+    await page.locator(".issue-row").first().waitFor();
+    const begin = page.url();
+    await page.getByLabel("State").focus();
+    await keys(page, "ArrowDown", "ArrowDown", "ArrowDown");
+    await page.waitForTimeout(300);
+    assert.equal(page.url(), begin);
+    await keys(page, "Enter");
+    await page.waitForURL(/state=new/);
+    await page.goto(`${begin.split("#")[0]}#/issue/${issue.id}`);
+    let writes = 0;
+    page.on("request", (request) => request.method() === "PUT" && (writes += 1));
+    await page.getByLabel("State").focus();
+    await keys(page, "ArrowDown", "ArrowDown", "ArrowDown");
+    await page.waitForTimeout(300);
+    assert.equal(writes, 0);
+    await keys(page, "Enter");
+    await page.getByText("saved").waitFor();
+    assert.equal(writes, 1);
   }],
   ["keys go to every screen, and ? lists them", async ({ open }) => {
     const page = await open();

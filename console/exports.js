@@ -1,6 +1,6 @@
 // Exports: any list by its filters, as JSON lines or CSV. The filters come from the list's address, or
-// are chosen here.
-import { base, call, has, query, v1, v2 } from "./api.js";
+// are chosen here. A list of tasks has no place from which it could go on, so it is a download only.
+import { base, call, has, query, tasks, v1, v2 } from "./api.js";
 import { Download, downloads } from "./download.js";
 import { STATE_OPTIONS, count, dayBound, size, span } from "./format.js";
 import { filtersOf as issueFilters } from "./issues.js";
@@ -10,12 +10,15 @@ import { bar, button, field, head, input, save, select } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const REDRAW_MS = 500;
+const JSON_LINES = "JSON lines: everything, can be imported again";
 const ISSUE_MEMBERS = ["custom_fields", "feedback", "meta", "queue", "private_notes"];
-/** What can be exported: a label, and the member that names a record. */
-const LISTS = named(/** @type {Record<string, [string, string]>} */ ({
-  issues: ["issues", "id"],
-  core_profiles: ["core profiles", "core-profile-id"],
-  app_profiles: ["app profiles", "pid"],
+/** What can be exported: a label, its path, and the member that names a record. */
+const LISTS = named(/** @type {Record<string, [string, ()=>string, string?]>} */ ({
+  issues: ["issues", () => v1("issues"), "id"],
+  core_profiles: ["core profiles", () => v2("identity/core_profiles"), "core-profile-id"],
+  app_profiles: ["app profiles", () => v2("identity/app_profiles"), "pid"],
+  tasks_of_people: ["tasks of people", () => tasks("identity")],
+  tasks_of_issues: ["tasks of issues", () => tasks("issues")],
 }));
 
 export default async function exportsScreen(/** @type {any} */ { params, signal, leaving }) {
@@ -24,8 +27,8 @@ export default async function exportsScreen(/** @type {any} */ { params, signal,
   given.delete("of");
   given.delete("sort");
   const filtered = [...given.keys()].length > 0 && of in LISTS;
-  const what = select(Object.fromEntries(Object.entries(LISTS).filter(([name]) => name === "issues" || has("profiles")).map(([name, [label]]) => [name, label])), { value: of in LISTS ? of : "issues" });
-  const format = select({ jsonl: "JSON lines: everything, can be imported again", csv: "CSV: a table without messages" });
+  const what = select(Object.fromEntries(Object.entries(LISTS).filter(([name]) => !/profiles/.test(name) || has("profiles")).map(([name, [label]]) => [name, label])), { value: of in LISTS ? of : "issues" });
+  const format = select({ jsonl: JSON_LINES, csv: "CSV: a table" });
   const state = select(STATE_OPTIONS);
   const [since, until] = [input({ type: "date" }), input({ type: "date" })];
   const out = h("div", { role: "status" });
@@ -35,22 +38,25 @@ export default async function exportsScreen(/** @type {any} */ { params, signal,
   async function draw() {
     turn += 1;
     const now = turn;
-    const [label, id] = LISTS[what.value];
+    const [label, of, id] = LISTS[what.value];
     const table = format.value === "csv";
     const own = { state: what.value === "issues" ? state.value : "", "created-since": since.value && dayBound(since.value, false), "created-until": until.value && dayBound(until.value, true) };
     const filters = filtered ? (what.value === "issues" ? issueFilters(given).filters : peopleFilters(given)) : own;
-    const path = what.value === "issues" ? v1("issues") : v2(`identity/${what.value}`);
+    const path = of();
     const name = `${what.value}.${format.value}`;
-    const options = { ...(what.value === "issues" && !table && { includes: ISSUE_MEMBERS }), trailer: false, format: format.value, "sort-by": "creation-time", "sort-order": "asc" };
+    const options = { ...(what.value === "issues" && !table && { includes: ISSUE_MEMBERS }), ...(id && { trailer: false, "sort-by": "creation-time", "sort-order": "asc" }), format: format.value };
+    const [shown] = format.options;
+    shown.textContent = id ? JSON_LINES : "JSON lines";
+    format.options[1].textContent = what.value === "issues" ? "CSV: a table without messages" : "CSV: a table";
     state.closest(".field").hidden = what.value !== "issues";
     const total = (await call("GET", `${path}${query({ ...filters, "page-size": 1 })}`, { signal, quiet: true }))["total-hits"];
     if (now !== turn) return;
     fill(out, total > 0
       ? [h("p", null, h("span", { class: "number" }, count(total)), ` ${label}`),
         h("div", { class: "row" },
-          button(`Export ${name}`, () => Download.start({ name, path, params: { ...filters, ...options }, table, id, total }).then(drawMine), { class: "primary" }),
+          id && button(`Export ${name}`, () => Download.start({ name, path, params: { ...filters, ...options }, table, id, total }).then(drawMine), { class: "primary" }),
           h("a", { href: `${base}${path}${query({ ...filters, ...options })}`, download: name }, `Download ${name}`)),
-        h("p", { class: "faint below" }, "An export goes on by itself after an interruption. A download is left to the browser.")]
+        h("p", { class: "faint below" }, id && "An export goes on by itself after an interruption. ", "A download is left to the browser.")]
       : h("p", { class: "faint" }, "Nothing matches these filters."),
     h("details", null, h("summary", null, "In a shell"), h("p", null, "The program exports without a browser, and continues a broken export after its last complete line:"), h("pre", { tabindex: 0 }, `caseload issues export --url ${base.replace(/\/$/, "")} -o issues.jsonl`)));
   }

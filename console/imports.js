@@ -5,13 +5,14 @@ import { empty, failedCount, head, select, table, taskLink, taskState } from "./
 import { fill, h, update } from "./view.js";
 
 const PAGE = 50;
-const ACTIONS = ["create_core_profiles", "update_core_profiles", "update_app_profiles", "get_core_profiles", "get_app_profiles", "import_issues"];
+const ACTIONS = ["create_core_profiles", "update_core_profiles", "upsert_core_profiles", "delete_core_profiles", "update_app_profiles", "delete_app_profiles", "get_core_profiles", "get_app_profiles", "import_issues", "delete_issues"];
+const FILTERS = { status: ["created", "queued", "processing", "completed"], outcome: ["succeeded", "completed_with_errors", "failed", "cancelled"] };
 const REFRESH_MS = 3000;
 
 export default async function imports(/** @type {any} */ { params, signal, go, keys, leaving }) {
   const page = Number(params.get("page") ?? 1);
   const action = params.get("action") ?? "";
-  const families = !action ? ["identity", "issues"] : [action === "import_issues" ? "issues" : "identity"];
+  const families = !action ? ["identity", "issues"] : [action.endsWith("_issues") ? "issues" : "identity"];
   const set = (/** @type {string} */ name, /** @type {any} */ value) => {
     const next = new URLSearchParams(params);
     if (name !== "page") next.delete("page");
@@ -24,7 +25,7 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
   let selected = -1;
   let found = /** @type {any[]} */ ([]);
   async function draw() {
-    const lists = await Promise.all(families.map(async (family) => ({ family, ...(await call("GET", tasks(family) + query({ action, status: params.get("status"), page, "page-size": PAGE }), { signal, quiet: found.length > 0 })) })));
+    const lists = await Promise.all(families.map(async (family) => ({ family, ...(await call("GET", tasks(family) + query({ action, status: params.get("status"), outcome: params.get("outcome"), page, "page-size": PAGE }), { signal, quiet: found.length > 0 })) })));
     found = lists.flatMap((list) => list.tasks.map((/** @type {any} */ task) => ({ ...task, family: list.family }))).sort((a, b) => b.created_at - a.created_at);
     const pages = Math.max(...lists.map((list) => list["total-pages"]));
     const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
@@ -55,7 +56,7 @@ export default async function imports(/** @type {any} */ { params, signal, go, k
     head(["Imports ", heading], h("a", { class: "button primary", href: "#/new-import" }, "New import")),
     h("div", { class: "row filters" },
       select({ "": "any action", ...words(ACTIONS) }, { "aria-label": "Action", value: action, onchange: (/** @type {any} */ event) => set("action", event.target.value) }),
-      select({ "": "any status", ...words(["created", "queued", "processing", "completed"]) }, { "aria-label": "Status", value: params.get("status") ?? "", onchange: (/** @type {any} */ event) => set("status", event.target.value) })),
+      Object.entries(FILTERS).map(([name, values]) => select({ "": `any ${name}`, ...words(values) }, { "aria-label": name[0].toUpperCase() + name.slice(1), value: params.get(name) ?? "", onchange: (/** @type {any} */ event) => set(name, event.target.value) }))),
     body,
   ];
 }

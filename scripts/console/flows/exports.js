@@ -14,6 +14,13 @@ export const exports = [
     await page.getByLabel("Format").selectOption("csv");
     const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.csv" }).click()]);
     assert.match(readFileSync(await table.path(), "utf8"), /^[\w,.]+\r\n/);
+    // Tasks are a list, too.
+    await page.getByLabel("What").selectOption("tasks_of_issues");
+    const tasks = await server.call("GET", "v2/acme/issues/bulk_actions?page-size=1");
+    await page.locator(".number", { hasText: new RegExp(`^${tasks["total-hits"]}$`) }).waitFor();
+    const [list] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download tasks_of_issues.csv" }).click()]);
+    assert.equal(readFileSync(await list.path(), "utf8").trim().split("\r\n").length, tasks["total-hits"] + 1);
+    assert.equal(await page.getByRole("button", { name: /^Export/ }).count(), 0);
   }],
   ["an export goes on after broken connections, and has every record once", async ({ server, browser }) => {
     const { origin, close, cut } = await proxyTo(server, { cuts: /format=(jsonl|csv)/, bytes: 1500 });

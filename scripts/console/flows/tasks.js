@@ -77,8 +77,20 @@ export const tasks = [
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "JSONL" }).last().click()]);
     assert.equal(gunzipSync(readFileSync(await download.path())).toString().trim().split("\n").length, 120);
   }],
-  ["tasks are filtered by action and status", async ({ open }) => {
+  ["tasks are filtered by action, status and outcome", async ({ server, open }) => {
+    await server.task("issues", "delete_issues", [{ "issue-id": "987654321" }]);
     const page = await open({ path: "imports" });
+    await page.getByLabel("Action").selectOption("delete_issues");
+    await page.waitForURL(/action=delete_issues/);
+    await page.locator("main:not([aria-busy]) h1 .number", { hasText: /^[1-9]$/ }).waitFor();
+    await page.getByLabel("Action").selectOption("");
+    await page.getByLabel("Outcome").selectOption("completed_with_errors");
+    await page.waitForURL(/outcome=completed_with_errors/);
+    await page.locator("main:not([aria-busy])").waitFor();
+    await page.locator("td .pill.completed_with_errors").first().waitFor();
+    assert.equal(await page.locator("td .pill.succeeded").count(), 0);
+    await page.getByLabel("Outcome").selectOption("");
+    await page.waitForURL(/imports$/);
     await page.getByLabel("Action").selectOption("import_issues");
     await page.waitForURL(/action=import_issues/);
     await page.locator("main:not([aria-busy])").waitFor();

@@ -102,8 +102,16 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
       can("write") && wanted?.fault.pointer && button(wanted.count === 1 ? "Mend the entry" : `Mend all ${count(wanted.count)}`, () => mendGroup(wanted)),
       mended.size > 0 && button(`Dry run of ${count(mended.size)}`, () => sendAgain(true)),
       mended.size > 0 && can("write") && button(`Send ${count(mended.size)} again`, () => sendAgain(false), { class: "primary" }),
-      mended.size > 0 && button("Undo all", () => { mended.clear(); draw(); list.redraw(); }),
+      mended.size > 0 && button("Undo all", undo),
       h("a", { href: `${base}${path}/errors?download=true&format=csv`, download: `errors-${id}.csv.gz` }, "Download as CSV"));
+  }
+
+  async function undo() {
+    const work = () => (mended.clear(), true);
+    if (mended.size === 1) work();
+    else await dialog("Undo all changes?", h("p", null, `${things(mended.size, "entry is", "entries are")} again as sent. Nothing was sent yet.`), { label: `Undo ${things(mended.size, "change")}`, kind: "danger", work });
+    draw();
+    list.redraw();
   }
 
   async function edit(/** @type {any} */ found) {

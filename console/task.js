@@ -61,7 +61,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       !over && can("write") && button("Cancel", cancel, { class: "danger" }),
       over && counts.failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, `See ${things(counts.failed, "entry with faults", "entries with faults")}`),
       over && can("write") && !task.retried_by && counts.failed + counts.unprocessed > 0 && !task.dry_run && button(`Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`, retry),
-      over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" }),
+      over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, run, { class: "primary" }),
     ];
   }
   function restOf() {
@@ -81,9 +81,20 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     const left = task.counts.unprocessed;
     await dialog("Cancel the task?", h("p", null, `It stops at the end of a chunk. What is done stays done; up to ${count(left)} entries stay unprocessed and can be sent again.`), { label: "Cancel the task", kind: "danger", work: async () => draw(await call("POST", path("cancel"))) });
   }
-  const retry = () => again("retry");
-  async function again(/** @type {string} */ verb) {
-    const made = await call("POST", path(verb));
+  function retry() {
+    const { failed, unprocessed } = task.counts;
+    return again("retry", "Send them again?", [
+      failed > 0 && h("p", null, `${things(failed, "entry", "entries")} with faults: unchanged, they fail again unless the cause is gone. You can mend them first.`),
+      unprocessed > 0 && h("p", null, `${things(unprocessed, "entry", "entries")} that the task did not reach: they are applied.`)]);
+  }
+  function run() {
+    const { succeeded, failed } = task.counts;
+    return again("run", "Run it?", h("p", null, `The dry run says: ${things(succeeded, "entry", "entries")} would succeed, ${count(failed)} would fail. A new task applies them now.`));
+  }
+  async function again(/** @type {string} */ verb, /** @type {string} */ title, /** @type {any} */ text) {
+    const total = verb === "run" ? task.counts.total : task.counts.failed + task.counts.unprocessed;
+    const made = await dialog(title, text, { label: `Send ${things(total, "entry", "entries")}`, kind: "primary", work: () => call("POST", path(verb)) });
+    if (!made) return;
     notice("a new task has begun");
     go(`task/${family}/${made.task_id}`);
   }

@@ -72,6 +72,11 @@ export const faults = [
     await page.getByText("40 mended").waitFor();
     await page.getByRole("button", { name: "Dry run of 40" }).waitFor();
     await page.getByRole("button", { name: "Undo all" }).click();
+    await page.getByText("40 entries are again as sent").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("40 mended").waitFor();
+    await page.getByRole("button", { name: "Undo all" }).click();
+    await page.getByRole("button", { name: "Undo 40 changes" }).click();
     await page.getByText("Open an entry to mend it").waitFor();
     await page.getByRole("button", { name: "Dry run of 40" }).waitFor({ state: "detached" });
   }],

@@ -49,6 +49,14 @@ const open = {
     await page.locator(".groups button", { hasText: "wrong type" }).click();
     await page.getByRole("button", { name: /Mend all/ }).click();
   }, "dialog[open]"],
+  "a task to send again": ["TASK", (page) => page.getByRole("button", { name: /again as sent/ }).click(), "dialog[open]"],
+  "an undo of all": ["FAULTS", async (page) => {
+    await page.locator(".groups button", { hasText: "unknown country" }).click();
+    await page.getByRole("button", { name: /Mend all/ }).click();
+    await page.getByLabel("Value", { exact: true }).fill("DE");
+    await page.getByRole("button", { name: "Mend them" }).click();
+    await page.getByRole("button", { name: "Undo all" }).click();
+  }, "dialog[open]"],
   "a table to import": ["new-import", async (page) => {
     await pick(page, "x.csv", "email,country\nx@example.org,Germoney", "text/csv");
     await page.getByRole("button", { name: "Dry run" }).click();
@@ -71,7 +79,7 @@ export const looks = [
     for (const [name, [screen, act, there]] of Object.entries(open)) {
       await page.goto(`${begin}#/nowhere`);
       await page.getByText("This address names no screen").waitFor();
-      await page.goto(`${begin}#/${screen.replace("PERSON", `person/${person}`).replace("FAULTS", `faults/identity/${faulty.task_id}`)}`);
+      await page.goto(`${begin}#/${screen.replace("PERSON", `person/${person}`).replace("FAULTS", `faults/identity/${faulty.task_id}`).replace("TASK", `task/identity/${faulty.task_id}`)}`);
       await page.locator(screen.includes("Atlantis") ? ".state" : screen === "FAULTS" ? ".fault-row" : screen === "issues" ? ".issue-row" : "main h1").first().waitFor();
       await page.waitForTimeout(150);
       await act(page);

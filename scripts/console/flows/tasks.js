@@ -69,8 +69,21 @@ export const tasks = [
   ["the failed entries of a task are sent again as they are", async ({ open, faulty }) => {
     const page = await open({ path: `task/identity/${faulty.task_id}` });
     await page.getByRole("button", { name: "Send 120 entries again as sent" }).click();
+    await page.getByText("120 entries with faults: unchanged, they fail again").waitFor();
+    await page.getByRole("button", { name: "Send 120 entries", exact: true }).click();
     await page.getByText("Sends entries again of").waitFor();
     await page.locator(".pill.completed_with_errors").waitFor();
+  }],
+  ["a dry run is run after it was said what that does", async ({ server, open }) => {
+    const dry = await server.task("identity", "create_core_profiles", [{ identities: [{ uid: "run it" }] }, { identities: [] }], { dry_run: "true" });
+    const page = await open({ path: `task/identity/${dry.task_id}` });
+    await page.getByRole("button", { name: "Run it: 2 entries" }).click();
+    await page.getByText("1 entry would succeed, 1 would fail. A new task applies them now.").waitFor();
+    assert.equal((await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:run%20it"))["total-hits"], 0);
+    await page.getByRole("button", { name: "Send 2 entries" }).click();
+    await page.locator(".pill.completed_with_errors").waitFor();
+    await page.locator(".tag", { hasText: "dry run" }).waitFor({ state: "detached" });
+    assert.equal((await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:run%20it"))["total-hits"], 1);
   }],
   ["results and errors are downloaded", async ({ open, faulty }) => {
     const page = await open({ path: `task/identity/${faulty.task_id}` });

@@ -7,8 +7,13 @@ import { bar, button, crumbs, dialog, head, notice, pill } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
 const POLL_SECONDS = 20;
+/** How often the title of a hidden tab follows the task, and how soon a question that failed is asked again. */
+const HIDDEN_MS = 10000;
+const AGAIN_MS = 1500;
+/** A time too short to tell a rate from. */
+const SHORT_MS = 1000;
 
-export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, back, up, leaving }) {
+export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, back, up }) {
   const [family, id] = args;
   const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
   const top = h("div");
@@ -107,29 +112,50 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     await addChanges(found, family, encodeURIComponent(id), 0, signal);
     fill(changes, changesView(found));
   }
-  /** Follows the task by events, and by questions where there are none. */
-  function follow() {
-    const events = new EventSource(base + path());
-    leaving(() => events.close());
-    events.onmessage = (event) => {
-      const next = JSON.parse(event.data);
-      draw(next);
-      if (next.status === "completed") {
-        events.close();
-        showChanges();
+  /**
+   * Follows the task by events, and by questions if there are none. A browser has six connections for
+   * a server and all its tabs, so a tab that nobody looks at keeps none of them.
+   */
+  async function follow() {
+    let streams = true;
+    while (!signal.aborted && task.status !== "completed") {
+      try {
+        if (document.hidden) await pause(HIDDEN_MS);
+        else if (streams) streams = await events();
+        if (document.hidden) draw(await call("GET", path(), { signal, quiet: true }));
+        else if (!streams) draw(await call("GET", `${path()}?wait=${POLL_SECONDS}`, { signal, quiet: true }));
+      } catch {
+        if (!signal.aborted) await pause(AGAIN_MS);
       }
-    };
-    events.onerror = async () => {
-      events.close();
-      while (!signal.aborted && task.status !== "completed") {
-        try {
-          draw(await call("GET", `${path()}?wait=${POLL_SECONDS}`, { signal, quiet: true }));
-        } catch {
-          if (signal.aborted) return;
-          await new Promise((resolve) => setTimeout(resolve, 1500));
-        }
-      }
-    };
+    }
+    if (!signal.aborted) showChanges();
+  }
+  /** Draws each event until the task is over or the tab is hidden. Returns whether the stream worked. */
+  function events() {
+    return new Promise((resolve) => {
+      const source = new EventSource(base + path());
+      const end = (/** @type {any} */ event) => {
+        if (event?.type === "visibilitychange" && !document.hidden) return;
+        source.close();
+        document.removeEventListener("visibilitychange", end);
+        resolve(event?.type !== "error");
+      };
+      document.addEventListener("visibilitychange", end);
+      signal.addEventListener("abort", end);
+      source.onerror = end;
+      source.onmessage = (event) => {
+        draw(JSON.parse(event.data));
+        if (task.status === "completed") end(null);
+      };
+    });
+  }
+  /** Waits, at most until the tab is shown or hidden or the screen is left. */
+  function pause(/** @type {number} */ ms) {
+    return new Promise((resolve) => {
+      setTimeout(resolve, ms);
+      document.addEventListener("visibilitychange", resolve, { once: true });
+      signal.addEventListener("abort", resolve);
+    });
   }
   keys({ Escape: () => back("imports") });
   return [crumbs(h("a", { href: up("imports") }, "Imports"), h("span", { class: "faint mono" }, id)), top, actions, changes, rest, json];

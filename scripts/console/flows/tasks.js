@@ -54,6 +54,37 @@ export const tasks = [
     await page.locator(".issue-row").first().waitFor({ timeout: 10000 });
     for (const id of sent) await server.call("POST", `v2/acme/identity/bulk_actions/${id}/cancel`).catch(() => {});
   }],
+  ["a hidden tab holds no stream of events, and follows its task again when it is shown", async ({ open, faulty }) => {
+    const page = await open({ path: "imports", init: () => {
+      globalThis.away = false;
+      Object.defineProperty(document, "hidden", { get: () => globalThis.away });
+    } });
+    const look = (away) => page.evaluate((hidden) => {
+      globalThis.away = hidden;
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, away);
+    // A task that never ends: its stream is open until the page closes it.
+    const path = `/v2/acme/identity/bulk_actions/${faulty.task_id}`;
+    const working = { ...faulty, status: "processing", outcome: null, progress: 50, completed_at: null };
+    await page.route((url) => url.pathname === path, (route) => (route.request().headers().accept?.includes("event-stream") ? undefined : route.fulfill({ json: working })));
+    const streams = { open: 0, all: 0 };
+    const isStream = (request) => request.headers().accept?.includes("event-stream");
+    page.on("request", (request) => isStream(request) && (streams.open += 1) && (streams.all += 1));
+    for (const over of ["requestfailed", "requestfinished"]) page.on(over, (request) => isStream(request) && (streams.open -= 1));
+    const settle = async (open, all) => {
+      for (let n = 0; n < 100 && (streams.open !== open || streams.all !== all); n++) await page.waitForTimeout(50);
+      assert.deepEqual(streams, { open, all });
+    };
+    await page.goto(`${page.url().split("#")[0]}#/task/identity/${faulty.task_id}`);
+    await page.locator(".fact").first().waitFor();
+    await settle(1, 1);
+    await look(true);
+    await settle(0, 1);
+    await look(false);
+    await settle(1, 2);
+    await keys(page, "g", "i");
+    await settle(0, 2);
+  }],
   ["kill -9 in the middle of a task, and the page recovers", async ({ server, open }) => {
     const page = await open({ path: "imports" });
     await page.locator("td a").first().waitFor();

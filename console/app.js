@@ -2,7 +2,7 @@
 import { Refusal, call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
 import { span } from "./format.js";
 import { named } from "./json.js";
-import { button, copy, dialog, failed, field, input, loading, noticeArea, refused } from "./ui.js";
+import { button, copy, dialog, failed, field, head as heading, input, loading, noticeArea, refused } from "./ui.js";
 import { fill, h } from "./view.js";
 
 /** The screens: key of `g`, title, module, and whether this server and this key have it. */
@@ -82,7 +82,8 @@ async function show() {
   if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "This address names no screen, or your key does not open it.")));
   if (name === owner) last[name] = location.hash;
   main.setAttribute("aria-busy", "true");
-  const slow = setTimeout(() => mine === turn && fill(main, loading()), LOADING_MS);
+  const titled = (/** @type {any} */ state) => [heading(SCREENS[owner][1]), state];
+  const slow = setTimeout(() => mine === turn && fill(main, titled(loading())), LOADING_MS);
   const put = (/** @type {any} */ content) => {
     clearTimeout(slow);
     if (mine !== turn) return;
@@ -102,7 +103,7 @@ async function show() {
     leave = () => stops.forEach((stop) => stop());
     put(await screen.default(context));
   } catch (error) {
-    if (me()) put(failed(error, error instanceof Gone ? () => location.reload() : show));
+    if (me()) put(titled(failed(error, error instanceof Gone ? () => location.reload() : show)));
   }
 }
 

@@ -27,8 +27,8 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   const [family, id] = args;
   const path = tasks(family, encodeURIComponent(id));
   const task = await call("GET", path, { signal });
-  if (task.status !== "completed") return empty("The task is still at work", h("a", { href: `#/task/${family}/${id}` }, "Follow it"), "; its faults can be mended once it has ended.");
-  if (task.counts.failed === 0) return empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.");
+  if (task.status !== "completed") return [heading("Faults"), empty("The task is still at work", h("a", { href: `#/task/${family}/${id}` }, "Follow it"), "; its faults can be mended once it has ended.")];
+  if (task.counts.failed === 0) return [heading("Faults"), empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.")];
   const summary = await call("GET", `${path}/errors/summary`, { signal });
   const groups = groupsOf(summary.groups.map((/** @type {any} */ one) => ({ fault: { ...one.example, code: one.code, pointer: one.pointer }, count: one.count })));
   const { mended, again } = draftOf(`faults/${family}/${id}`, makeDraft);

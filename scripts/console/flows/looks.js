@@ -12,7 +12,7 @@ const FIRST_ROWS_MS_MAX = 200;
 /** A machine with other work, or a debug build, has more time. */
 const PATIENCE = process.env.CI || process.env.CASELOAD_CHECK_SLOW ? 5 : 2;
 
-const screens = ({ faulty, hostile, person }) => ["overview", "issues", "issue/1", `issue/${hostile ? 1201 : 1}`, "people", "people?q=nobody-has-this", `person/${person}`, "imports", "new-import", `task/identity/${faulty.task_id}`, `faults/identity/${faulty.task_id}`, "exports", "settings", "nowhere"];
+const screens = ({ faulty, hostile, person }) => ["overview", "issues", "issue/1", `issue/${hostile ? 1201 : 1}`, "people", "people?q=nobody-has-this", `person/${person}`, "imports", "new-import", `task/identity/${faulty.task_id}`, `faults/identity/${faulty.task_id}`, "exports", "settings", "nowhere", "issue/999999999"];
 
 async function each(world, options, look) {
   const page = await world.open(options);

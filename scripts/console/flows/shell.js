@@ -75,6 +75,25 @@ export const shell = [
     await page.goto(`${page.url().split("#")[0]}#/issue/999999999`);
     await page.getByRole("heading", { name: "Not here" }).waitFor();
   }],
+  ["a screen that takes long says so below its title, and so does one that fails", async ({ browser, open }) => {
+    const page = await open({ path: "exports" });
+    await title(page, "Exports");
+    const waiting = [];
+    await page.route(/identity\/core_profiles/, async (route) => {
+      await new Promise((resolve) => waiting.push(resolve));
+      await route.fulfill({ status: 503, json: { detail: "not now" } });
+    });
+    for (const [screen, name] of [["people", "People"], ["person/1", "People"]]) {
+      await page.goto(`${page.url().split("#")[0]}#/${screen}`);
+      await page.getByText("Loading…").waitFor();
+      await title(page, name);
+      assert.deepEqual(await browser.axe(page), []);
+      waiting.pop()();
+      await page.getByText("This could not be loaded").waitFor();
+      await title(page, name);
+      assert.deepEqual(await browser.axe(page), []);
+    }
+  }],
   ["a server that is away is named, and tried again", async ({ server, open }) => {
     const page = await open({ path: "imports" });
     await page.locator("td a").first().waitFor();

@@ -1,6 +1,6 @@
 // Issues: a list of any length with filters, order and total in the address, and edits of many.
 import { call, can, query, v1 } from "./api.js";
-import { OPEN, STATES, STATE_OPTIONS, count, dayBound, short, time } from "./format.js";
+import { OPEN, STATES, STATE_OPTIONS, count, dayBound, short, things, time } from "./format.js";
 import { named } from "./json.js";
 import { button, dialog, empty, exportLink, failed, field, head, input, notice, pill, refused, select } from "./ui.js";
 import { Pages } from "./pages.js";
@@ -8,6 +8,8 @@ import { longList } from "./list.js";
 import { fill, h } from "./view.js";
 
 const EDIT_MAX = 5000;
+/** Issues of a page when all are marked. */
+const MARK_PAGE = 1000;
 
 /** The filters: parameter, label, and how the value goes to the API. */
 const FILTERS = named(/** @type {Record<string, [string, (v:string)=>Record<string, any>]>} */ ({
@@ -84,8 +86,16 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
     drawBulk();
     list.redraw();
   }
+  /** Marks every issue that the filters find. */
+  async function markAll() {
+    for (let page = 1; (page - 1) * MARK_PAGE < pages.length; page++) {
+      for (const issue of (await ask({ page, "page-size": MARK_PAGE })).issues) if (marked.size < EDIT_MAX) marked.set(String(issue.id), issue);
+    }
+    drawBulk();
+    list.redraw();
+  }
   function drawBulk() {
-    fill(bulk, marked.size > 0 && [h("b", null, `${marked.size} marked`), button("Edit them", edit, { class: "primary" }), button("Unmark", () => { marked.clear(); drawBulk(); list.redraw(); })]);
+    fill(bulk, marked.size > 0 && [h("b", null, `${count(marked.size)} marked`), pages.length > marked.size && pages.length <= EDIT_MAX && button(`Mark all ${count(pages.length)}`, markAll), button("Edit them", edit, { class: "primary" }), button("Unmark", () => { marked.clear(); drawBulk(); list.redraw(); })]);
   }
   async function edit() {
     if (await editMany([...marked.values()])) reload();
@@ -160,22 +170,22 @@ async function editMany(/** @type {any[]} */ found) {
   const draw = () => {
     const states = [...new Set(found.map((issue) => issue.state_data.state))];
     fill(preview,
-      h("p", null, h("b", null, `${found.length} issues`), ` (now ${states.join(", ")})`),
+      h("p", null, h("b", null, things(found.length, "issue")), ` (now ${states.join(", ")})`),
       h("ul", null,
         status.value && h("li", null, `state becomes ${status.value}`),
         assignee.value && h("li", null, `assigned to ${assignee.selectedOptions[0].textContent}`),
         tags.value && h("li", null, `all tags become ${tags.value}`)),
-      h("ul", { class: "faint" }, found.slice(0, 5).map((issue) => h("li", { dir: "auto" }, `#${issue.id} ${short(issue.title, 80)}`)), found.length > 5 && h("li", null, `and ${found.length - 5} more`)));
+      h("ul", { class: "faint" }, found.slice(0, 5).map((issue) => h("li", { dir: "auto" }, `#${issue.id} ${short(issue.title, 80)}`)), found.length > 5 && h("li", null, `and ${count(found.length - 5)} more`)));
   };
   for (const one of [status, assignee, tags]) one.addEventListener("input", draw);
   draw();
   return dialog("Edit the marked issues", [field("State", status), field("Assignee", assignee), field("Tags", tags, "Replaces all tags. Commas separate them."), preview], {
-    label: `Change ${found.length} issues`, kind: "primary",
+    label: `Change ${things(found.length, "issue")}`, kind: "primary",
     work: async () => {
       if (!status.value && !assignee.value && !tags.value) throw new Error("Choose a state, an assignee or tags.");
       const body = { "issue-ids": found.map((issue) => String(issue.id)), status: status.value || undefined, "assignee-id": assignee.value || undefined, tags: tags.value ? tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) : undefined };
       const done = await call("PUT", v1("issues"), { body });
-      notice(`${count(done["issue-count"])} issues changed`);
+      notice(`${things(done["issue-count"], "issue")} changed`);
     },
   });
 }

@@ -164,6 +164,23 @@ export const issues = [
     await page.getByText("3 issues changed").waitFor();
     assert.equal(await total(server, "&state=rejected"), before - 3);
   }],
+  ["all issues of a filter are marked, and a preview says how many", async ({ server, open }) => {
+    const found = await total(server, "&state=waiting-for-agent");
+    assert.ok(found > 100);
+    const page = await open({ path: "issues?state=waiting-for-agent" });
+    await page.locator(".issue-row").first().waitFor();
+    await keys(page, "j", "x");
+    await page.getByRole("button", { name: `Mark all ${found}` }).click();
+    await page.getByText(`${found} marked`).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Mark all" }).count(), 0);
+    await page.getByRole("button", { name: "Edit them" }).click();
+    await page.locator(".preview b", { hasText: `${found} issues` }).waitFor();
+    await page.locator("dialog").getByLabel("Tags").fill("seen, all");
+    await page.getByText("all tags become seen, all").waitFor();
+    await page.getByRole("button", { name: `Change ${found} issues` }).click();
+    await page.getByText(`${found} issues changed`).waitFor();
+    assert.equal(await total(server, `&state=waiting-for-agent&tags=${encodeURIComponent('{"and":["seen","all"]}')}`), found);
+  }],
   ["each filter finds what the API finds, and is a chip that can be removed", async ({ server, open }) => {
     const agent = (await server.call("GET", "v1/acme/agents")).profiles[0].id;
     const queue = (await server.call("POST", "v1/acme/queues", { name: "Filtered" })).id;

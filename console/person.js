@@ -4,10 +4,17 @@ import { submit } from "./sending.js";
 import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
 import { write } from "./json.js";
 import { count, short, time } from "./format.js";
-import { button, crumbs, dialog, head, notice, pill, table } from "./ui.js";
-import { h } from "./view.js";
+import { button, crumbs, dialog, head, notice, pill, refused, table } from "./ui.js";
+import { fill, h } from "./view.js";
 
 const ISSUES = 20;
+
+/** An app profile, which is read when it is opened. */
+function appProfile(/** @type {string} */ pid, /** @type {any} */ signal) {
+  const body = h("div");
+  const load = async () => fill(body, h("pre", { tabindex: 0 }, write(await call("GET", v2(`identity/app_profiles/${encodeURIComponent(pid)}`), { signal }), 2)));
+  return h("details", { class: "app-profile", ontoggle: (/** @type {any} */ event) => event.target.open && !body.firstChild && load().catch(refused) }, h("summary", { class: "mono" }, pid), body);
+}
 
 const many = (/** @type {any} */ number, /** @type {string} */ noun) => `${count(number)} ${String(number) === "1" ? noun : noun.replace(/y$/, "ie") + "s"}`;
 
@@ -59,7 +66,7 @@ export default async function person(/** @type {any} */ { args, signal, keys, go
       h("section", { "aria-label": "Profile" }, h("h2", null, "Profile"),
         h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type.replaceAll("_", " ")), h("dd", { dir: "auto" }, short(value))]), profile.tags?.length > 0 && [h("dt", null, "tags"), h("dd", { class: "tag-list" }, profile.tags.map((/** @type {string} */ tag) => h("a", { class: "tag", dir: "auto", href: `#/people?${new URLSearchParams({ tag })}` }, short(tag, 60))))], shown.map(([name, value]) => [h("dt", null, name.replaceAll("_", " ")), h("dd", { dir: "auto" }, name === "last_active_date" ? time(value) : short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),
         Object.keys(profile.custom_fields ?? {}).length > 0 && [h("h2", null, "Custom fields"), table("Custom fields", ["key", "value"], Object.entries(profile.custom_fields).map(([key, value]) => [key, short(typeof value === "string" ? value : write(value), 300)]))],
-        pids.length > 0 && [h("h2", null, "App profiles"), h("ul", null, pids.map((/** @type {string} */ pid) => h("li", { class: "mono clip" }, pid)))]),
+        pids.length > 0 && [h("h2", null, "App profiles"), pids.map((/** @type {string} */ pid) => appProfile(pid, signal))]),
       h("section", { "aria-label": "Issues" }, h("h2", null, "Issues ", h("a", { class: "number", href: `#/issues?person=${encodeURIComponent(id)}` }, count(issues["total-hits"]))),
         issues.issues.length ? table("Issues of this person", ["issue", "state", "created"], issues.issues.map((/** @type {any} */ issue) => [h("a", { href: `#/issue/${issue.id}`, dir: "auto" }, `#${issue.id} ${short(issue.title, 80)}`), pill(issue.state_data.state), time(issue.created_at)])) : h("p", { class: "faint" }, "No issues."))),
   ];

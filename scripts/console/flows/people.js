@@ -75,7 +75,8 @@ export const people = [
     await page.keyboard.press("Escape");
     await keys(page, "j", "Enter");
     await title(page, "Flow Person");
-    await page.getByText("flow-pid").waitFor();
+    await page.getByText("flow-pid").click();
+    await page.locator(".app-profile pre", { hasText: '"pid": "flow-pid"' }).waitFor();
     await page.getByRole("link", { name: "From a flow" }).waitFor();
     await page.getByText("1.10", { exact: true }).waitFor();
     const id = decodeURIComponent(page.url().split("/").pop());

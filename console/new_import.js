@@ -69,7 +69,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, back,
     function begin(/** @type {boolean} */ dry) {
       const next = new Sending({ ...chosen }, dry);
       sending.now = next;
-      next.run().then(() => next.state === "done" && sending.now === next && notice(dry ? "the dry run is done" : "the import is done", "good"));
+      next.run().then(() => next.state === "done" && sending.now === next && !area.isConnected && notice(dry ? "the dry run is done" : "the import is done", "good"));
       follow(next);
     }
     function follow(/** @type {Sending} */ one) {
@@ -103,7 +103,7 @@ export default async function newImport(/** @type {any} */ { signal, keys, back,
     }
   }
   if (sending.now) await show(sending.now.what);
-  else fill(body, h("div", { class: "columns" }, EXAMPLES.map(([title, text]) => h("section", { "aria-label": title }, h("h2", null, title), h("pre", { tabindex: 0 }, text)))));
+  else fill(body, h("div", { class: "columns" }, EXAMPLES.map(([title, text], at) => h("section", { "aria-label": title, class: at === EXAMPLES.length - 1 && "whole" }, h("h2", null, title), h("pre", { tabindex: 0 }, text)))));
   return [head("New import"), h("p", { class: "faint under" }, "A dry run first says what would happen. Nothing is written until you choose Import."), drop, body];
 }
 

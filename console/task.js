@@ -24,7 +24,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   const json = h("details", { ontoggle: () => drawJson() }, h("summary", null, "as JSON"), shownJson);
   let task = await call("GET", path(), { signal });
   let seen = { at: performance.now(), done: doneOf(task) };
-  let rate = 0;
+  let rate = startRate(task);
   const draw = (/** @type {any} */ next) => {
     const now = performance.now();
     const done = doneOf(next);
@@ -50,13 +50,14 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     const { counts } = task;
     const over = task.status === "completed";
     const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
-    const perSecond = over ? (took ? (doneOf(task) * 1000) / Math.max(1, took) : 0) : rate;
+    // A rate of a few milliseconds says nothing.
+    const perSecond = over ? (took >= SHORT_MS ? (doneOf(task) * 1000) / took : 0) : rate;
     const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") => h("div", { class: `fact ${cls}` }, h("div", { class: "number" }, value), h("div", { class: "faint" }, label));
     return [
       head([task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")], pill(over ? task.outcome : task.status)),
       task.submitted_by && h("p", { class: "faint under" }, task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "], `sent by ${task.submitted_by.key_name || task.submitted_by.key_id}`),
       bar(task.progress, "progress of the task"),
-      h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact(over ? "took" : "so far", span(took)), !over && perSecond > 0 && fact("left, about", span((counts.unprocessed * 1000) / perSecond))),
+      h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), took && fact(over ? "took" : "so far", span(took)), perSecond > 0 && fact("per second", count(Math.round(perSecond))), !over && perSecond > 0 && fact("left, about", span((counts.unprocessed * 1000) / perSecond))),
     ];
   }
   function actionsOf() {
@@ -73,7 +74,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
     const over = task.status === "completed";
     return [
       h("section", { "aria-label": "Times" }, h("h2", null, "Times"),
-        h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet")))),
+        h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: !ms ? "faint" : ms > Date.now() ? "later" : "" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet")))),
       h("section", { "aria-label": "Downloads" },
         over && [h("h2", null, "Downloads"), h("dl", null,
           h("dt", null, "Results"), h("dd", { class: "row" }, file("results", "jsonl"), file("results", "csv")),
@@ -161,4 +162,6 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
   return [crumbs(h("a", { href: up("imports") }, "Imports"), h("span", { class: "faint mono" }, id)), top, actions, changes, rest, json];
 }
 
+/** The rate of a task since it began, until two states of it tell the present one. */
+const startRate = (/** @type {any} */ task) => (task.started_at && doneOf(task) ? (doneOf(task) * 1000) / Math.max(SHORT_MS, Date.now() - task.started_at) : 0);
 const doneOf = (/** @type {any} */ task) => task.counts.total - task.counts.unprocessed;

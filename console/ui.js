@@ -44,7 +44,8 @@ export function problem(/** @type {any} */ error) {
   const faults = (error.errors ?? []).slice(0, 20);
   const id = error.requestId && h("div", { class: "faint mono" }, `request ${error.requestId}`);
   const lines = faults.length > 1 && h("ul", null, faults.map((/** @type {any} */ fault) => h("li", null, h("b", null, fault.parameter ?? fault.pointer ?? ""), ` ${fault.detail}`)));
-  return h("div", null, error.message, lines, id);
+  const alone = faults.length === 1 && faults[0].parameter && !String(error.message).includes(faults[0].parameter) && h("b", null, `${faults[0].parameter} `);
+  return h("div", null, alone, error.message, lines, id);
 }
 
 /** The state of a screen that could not be loaded. */

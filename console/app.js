@@ -79,6 +79,7 @@ async function show() {
   const mine = turn;
   for (const one of document.querySelectorAll("dialog")) one.close();
   document.title = `${known ? SCREENS[owner][1] : "Not here"} · ${me().domain} · Caseload`;
+  main.removeAttribute("aria-busy");
   if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "This address names no screen, or your key does not open it.")));
   if (name === owner) last[name] = location.hash;
   main.setAttribute("aria-busy", "true");

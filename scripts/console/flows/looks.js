@@ -19,7 +19,7 @@ async function each(world, options, look) {
   const begin = page.url().split("#")[0];
   for (const screen of screens(world)) {
     await page.goto(`${begin}#/${screen}`);
-    await page.locator("main h1").first().waitFor();
+    await page.locator("main:not([aria-busy]) h1").first().waitFor();
     await page.waitForTimeout(150);
     if (process.env.CONSOLE_CHECK_SHOTS) await page.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS}/${screen.replaceAll(/[/?=]/g, "-").slice(0, 20)}-${options.theme ?? "light"}-${options.width ?? 1280}.png` });
     await look(page, screen);

@@ -8,12 +8,14 @@ import { Pages } from "./pages.js";
 import { groupOf, valueAt, withValue } from "./pointer.js";
 import { count, short, things } from "./format.js";
 import { draftOf } from "./drafts.js";
-import { button, crumbs, dialog, empty, field, head as heading, input, notice, refused, select } from "./ui.js";
+import { bar, button, crumbs, dialog, empty, field, head as heading, input, notice, refused, select } from "./ui.js";
 import { longList } from "./list.js";
 import { fill, h } from "./view.js";
 
 /** Entries of a page. One may have megabytes. */
 const PAGE = 100;
+/** How long the server waits with its answer about a dry run at work, whose bar moves after each. */
+const WAIT_SECONDS = 1;
 /** How the values of a group are mended: a label, and the new value. */
 const HOW = /** @type {Record<string, [string, (now:any, text:string)=>any]>} */ ({
   text: ["set to the text", (_, text) => text],
@@ -31,7 +33,8 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   if (task.counts.failed === 0) return [heading("Faults"), empty("No faults", h("a", { href: `#/task/${family}/${id}` }, "The task"), " has no failed entries.")];
   const summary = await call("GET", `${path}/errors/summary`, { signal });
   const groups = groupsOf(summary.groups.map((/** @type {any} */ one) => ({ fault: { ...one.example, code: one.code, pointer: one.pointer }, count: one.count })));
-  const { mended, again } = draftOf(`faults/${family}/${id}`, makeDraft);
+  const draft = draftOf(`faults/${family}/${id}`, makeDraft);
+  const { mended, again } = draft;
   /** The group that was chosen, and the one whose rows are shown; they differ while its rows load. */
   let wanted = groups.find((group) => group.name === params.get("group"));
   let shown = wanted;
@@ -88,7 +91,9 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
     const failing = groupsOf([...again.values()].filter((record) => !mended.has(record.index)).flatMap((record) => record.errors.map((/** @type {any} */ fault) => ({ fault, count: 1, record }))));
     const done = new Map();
     for (const { record } of mended.values()) for (const fault of record.errors) done.set(nameOf(fault), (done.get(nameOf(fault)) ?? 0) + 1);
-    fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(groups.length, "group")}. `, mended.size > 0 ? h("b", { class: "good" }, `${count(mended.size)} mended.`) : can("write") && h("span", { class: "faint" }, "Open an entry to mend it, or choose a group to mend all of it.")));
+    const { trying } = draft;
+    if (trying) fill(head, h("p", { class: "row sending" }, bar(trying.made.progress, "progress of the dry run"), h("span", { class: "faint" }, `Dry run of ${things(trying.chosen.length, "entry", "entries")}`)));
+    else fill(head, h("p", null, h("b", { class: "bad" }, count(task.counts.failed)), ` of ${things(task.counts.total, "entry", "entries")} failed, in ${things(groups.length, "group")}. `, mended.size > 0 ? h("b", { class: "good" }, `${count(mended.size)} mended.`) : can("write") && h("span", { class: "faint" }, "Open an entry to mend it, or choose a group to mend all of it.")));
     const item = (/** @type {any} */ group) => h("button", { type: "button", "aria-pressed": String(wanted?.name === group.name && !wanted?.records === !group.records), onclick: () => choose(group).catch(refused) },
       h("span", null, h("b", null, group.fault.code.replaceAll("_", " ")), h("br"), h("span", { class: "mono faint" }, groupOf(group.fault.pointer ?? "") || "the entry")),
       h("span", { class: done.get(group.name) === group.count ? "good" : "" }, count(group.count)));
@@ -98,11 +103,11 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
       h("button", { type: "button", "aria-pressed": String(!wanted), onclick: () => choose(undefined).catch(refused) }, h("span", null, "All"), h("span", null, count(summary.entries))),
       groups.map(item),
       others > 0 && h("p", { class: "faint" }, `${things(others, "more fault")} in smaller groups, under All`));
-    fill(actions,
+    fill(actions, !trying && [
       can("write") && wanted?.fault.pointer && button(wanted.count === 1 ? "Mend the entry" : `Mend all ${count(wanted.count)}`, () => mendGroup(wanted)),
       mended.size > 0 && button(`Dry run of ${count(mended.size)}`, () => sendAgain(true)),
       mended.size > 0 && can("write") && button(`Send ${count(mended.size)} again`, () => sendAgain(false), { class: "primary" }),
-      mended.size > 0 && button("Undo all", undo),
+      mended.size > 0 && button("Undo all", undo)],
       h("a", { href: `${base}${path}/errors?download=true&format=csv`, download: `errors-${id}.csv.gz` }, "Download as CSV"));
   }
 
@@ -190,20 +195,39 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   async function sendAgain(/** @type {boolean} */ dry) {
     const chosen = [...mended.values()].sort((a, b) => a.record.index - b.record.index);
     const lines = chosen.map(({ entry }) => write(entry)).join("\n");
-    let made = await submit(family, task.upsert ? REPLACE : task.action, dry, lines, `mended-${task.file_name ?? `${id}.jsonl`}`);
+    const made = await submit(family, task.upsert ? REPLACE : task.action, dry, lines, `mended-${task.file_name ?? `${id}.jsonl`}`);
     if (!dry) {
       mended.clear();
       again.clear();
       notice(`${count(chosen.length)} entries are sent again`);
       return go(`task/${family}/${made.task_id}`);
     }
-    while (made.status !== "completed") made = await call("GET", `${tasks(family, made.task_id)}?wait=30`, { signal, quiet: true });
-    for (const { index, errors } of await recordsOf(tasks(family, made.task_id), signal, {})) {
-      const { record, entry } = chosen[index];
-      again.set(record.index, { ...record, errors, entry });
-      mended.delete(record.index);
+    draft.trying = { made, chosen };
+    return follow();
+  }
+  /** Follows the dry run to its end, also one that began before this screen was left. */
+  async function follow() {
+    const { trying } = draft;
+    const { chosen } = trying;
+    let { made } = trying;
+    try {
+      while (made.status !== "completed") {
+        draw();
+        made = await call("GET", `${tasks(family, made.task_id)}?wait=${WAIT_SECONDS}`, { signal, quiet: true });
+        trying.made = made;
+      }
+      for (const { index, errors } of await recordsOf(tasks(family, made.task_id), signal, {})) {
+        const { record, entry } = chosen[index];
+        again.set(record.index, { ...record, errors, entry });
+        mended.delete(record.index);
+      }
+    } finally {
+      // A server that is away ends the following, and not the mended entries.
+      if (!signal.aborted) {
+        draft.trying = null;
+        draw();
+      }
     }
-    draw();
     list.redraw();
     notice(made.counts.failed ? `${count(made.counts.failed)} of ${count(chosen.length)} would still fail; they are marked again` : `all ${count(chosen.length)} would succeed`, made.counts.failed ? "bad" : "good");
   }
@@ -212,6 +236,7 @@ export default async function faults(/** @type {any} */ { args, params, signal, 
   await pages.begin();
   draw();
   list.set(pages);
+  if (draft.trying) follow().catch(refused);
   return h("div", { class: "fill" }, crumbs(h("a", { href: up("imports") }, "Imports"), h("a", { href: `#/task/${family}/${id}` }, task.file_name ? short(task.file_name, 60) : h("span", { class: "mono" }, id))), heading("Faults", actions), head, h("div", { class: "fault-columns grow" }, side, list.element));
 }
 
@@ -228,7 +253,9 @@ function parsed(/** @type {string} */ text) {
 function makeDraft() {
   const mended = /** @type {Map<number, {record:any, entry:any}>} */ (new Map());
   const again = /** @type {Map<number, any>} */ (new Map());
-  return { mended, again, unsent: () => mended.size > 0 };
+  /** The dry run at work, and the entries that it tries. */
+  const trying = /** @type {any} */ (null);
+  return { mended, again, trying, unsent: () => mended.size > 0 };
 }
 
 const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.pointer ?? "")}`;

@@ -80,6 +80,33 @@ export const faults = [
     await page.getByText("Open an entry to mend it").waitFor();
     await page.getByRole("button", { name: "Dry run of 40" }).waitFor({ state: "detached" });
   }],
+  ["a dry run of mended entries shows its progress, and is there when one comes back", async ({ open, faulty }) => {
+    const page = await open({ path: `faults/identity/${faulty.task_id}` });
+    await page.locator(".groups button", { hasText: "unknown country" }).click();
+    await page.getByRole("button", { name: /Mend all 40/ }).click();
+    await page.getByLabel("Value", { exact: true }).fill("DE");
+    await page.getByRole("button", { name: "Mend them" }).click();
+    let works = true;
+    await page.route(/bulk_actions$/, async (route) => {
+      const answer = await route.fetch();
+      return route.fulfill({ response: answer, json: { ...(await answer.json()), status: "processing", progress: 40 } });
+    });
+    await page.route(/wait=1$/, async (route) => {
+      if (!works) return route.continue();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return route.fulfill({ json: { ...faulty, task_id: route.request().url().split("/").at(-1).split("?")[0], status: "processing", progress: 60 } });
+    });
+    await page.getByRole("button", { name: "Dry run of 40" }).click();
+    await page.getByText("Dry run of 40 entries").waitFor();
+    assert.equal(await page.getByRole("button", { name: /Send 40/ }).count(), 0);
+    await keys(page, "g", "i");
+    await title(page, "Issues");
+    await page.goBack();
+    await page.locator('progress[aria-label="progress of the dry run"]').waitFor();
+    works = false;
+    await page.getByText("all 40 would succeed").waitFor();
+    await page.getByRole("button", { name: "Send 40 again" }).waitFor();
+  }],
   ["mended issues of an import that replaces are sent to replace", async ({ server, open }) => {
     const send = (title) => [{ id: 900001, title, created_at: 1600000000000, ...(title === "first" ? {} : { state_data: { state: "nowhere" } }) }];
     await server.task("issues", "import_issues", send("first"));

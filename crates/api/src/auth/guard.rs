@@ -143,8 +143,8 @@ fn add_private_headers(response: &mut Response, is_page: bool) {
 }
 
 /// Whether a page sent the request: a script, or a link of the console to a download. On plain HTTP
-/// a browser does not say so, but the console does, and a link sends the cookie of its session, also
-/// of one that has ended.
+/// a browser does not say so, but the console does. A link sends the cookie of its session, even if
+/// that has ended.
 fn is_of_page(headers: &HeaderMap) -> bool {
     let is = |name, value| headers.get(name).is_some_and(|header| header == value);
     is("sec-fetch-dest", "empty")

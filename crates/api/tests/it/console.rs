@@ -289,7 +289,7 @@ async fn a_page_is_not_offered_basic() {
         // The same on plain HTTP.
         ("Cookie", "a=b; caseload_session=ended", "Bearer"),
         ("Caseload-Console", "1", "Bearer"),
-        // Somebody wrote the address, or it is a program.
+        // A user typed the address, or a program sent it.
         ("Sec-Fetch-Site", "none", basic),
         ("Cookie", "a=b", basic),
     ] {

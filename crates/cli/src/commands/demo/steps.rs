@@ -65,8 +65,8 @@ pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Exampl
     import_with_faults(client, printer, lines).await
 }
 
-/// What tells the identities of a run from those of another one on the same store, even of one that
-/// began at the same moment: an identity belongs to one profile only. Short, because people read it.
+/// A part of the identities of a run that another run on the same store does not have, even if it
+/// began at the same moment: an identity belongs to one profile only. Short, as people read it.
 fn run_tag() -> Result<String, Failure> {
     Ok(hex::encode(random_bytes::<3>()?))
 }

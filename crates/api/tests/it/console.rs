@@ -108,6 +108,7 @@ on_each_store!(
     a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended,
     a_code_signs_in_once_and_for_its_time,
     a_session_ends_with_its_key,
+    a_page_is_not_offered_basic,
     an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk,
 );
 
@@ -278,9 +279,8 @@ async fn an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk() {
     server.stop().await;
 }
 
-#[tokio::test]
 async fn a_page_is_not_offered_basic() {
-    let server = Server::start().await;
+    let server = with_admin().await;
     let basic = "Basic realm=\"caseload\", Bearer";
     for (name, value, offered) in [
         ("Sec-Fetch-Dest", "empty", "Bearer"),
@@ -293,7 +293,7 @@ async fn a_page_is_not_offered_basic() {
         ("Sec-Fetch-Site", "none", basic),
         ("Cookie", "a=b", basic),
     ] {
-        let request = server.bare(Method::GET, "/v1/acme/issues").header(name, value);
+        let request = bare(&server, Method::GET, "/v1/acme/issues").header(name, value);
         let answer = request.send().await.unwrap();
         assert_eq!(
             (answer.status().as_u16(), answer.headers()["www-authenticate"].to_str().unwrap()),
@@ -301,4 +301,5 @@ async fn a_page_is_not_offered_basic() {
             "{name}: {value}"
         );
     }
+    server.stop().await;
 }

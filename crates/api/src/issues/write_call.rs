@@ -84,15 +84,17 @@ impl<'c> WriteCall<'c> {
             memory.grow_to(bytes * MEMORY_PER_PARSED_BYTE).await?;
         }
         let (name, issue, file_hash) = (self.name, self.issue, files.content());
+        // Only a repeat is compared, and only a request with a key has repeats.
+        let has_key = key.is_some();
         let work = move || {
-            let content = content(name, issue, &fields, file_hash);
+            let content = has_key.then(|| content(name, issue, &fields, file_hash));
             let parsed = (form.read)(&fields.pairs);
             (content, parsed, fields)
         };
         let (content, parsed, fields) =
             if bytes > INLINE_BYTES_MAX { state.cpu.run(work).await? } else { work() };
         let request = self.request(parsed, fields, files.take_faults(), form.references).await?;
-        let origin = origin(state, caller, key.map(|text| (text, content)))?;
+        let origin = origin(state, caller, key.zip(content))?;
         Ok(Read { origin, request, files, held: (mark, memory) })
     }
 

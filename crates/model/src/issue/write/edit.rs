@@ -58,9 +58,11 @@ impl<'e> EditDraft<'e> {
         let mut issue = stored.clone();
         let mut answer = b"{\"updated-data\":{".to_vec();
         let mut members = Members::new(&mut answer, false);
+        let new_queue = targets.queue.as_ref().filter(|queue| !is_in(stored, queue));
         match &targets.assignee {
             Some(assignee) => assign(&mut issue, assignee.as_ref()),
-            None if leaves_its_queue(stored, targets) => assign(&mut issue, None),
+            // Its assignee worked on it in the queue that it leaves.
+            None if new_queue.is_some() => assign(&mut issue, None),
             None => (),
         }
         let facts = &mut issue.columns.facts;
@@ -83,7 +85,7 @@ impl<'e> EditDraft<'e> {
             write_texts(tags.iter().map(String::as_str), members.key("tags"));
         }
         let refused = change_maps(&mut issue.body, edit, &mut members).err();
-        if let Some(queue) = targets.queue.as_ref().filter(|_| leaves_its_queue(stored, targets)) {
+        if let Some(queue) = new_queue {
             set_queue(&mut issue, queue, &mut members);
         }
         answer.extend_from_slice(b"}}");
@@ -127,11 +129,8 @@ fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {
     facts.assignee_name = assignee.map(|agent| agent.name.clone());
 }
 
-/// Whether the edit moves the issue to another queue. Such an issue returns to the new ones, as its
-/// assignee worked on it in the queue that it leaves.
-fn leaves_its_queue(stored: &IssueRecord, targets: &EditTargets) -> bool {
-    let before = stored.columns.facts.queue.as_ref();
-    targets.queue.as_ref().is_some_and(|queue| before.is_none_or(|before| before.id != queue.id))
+fn is_in(issue: &IssueRecord, queue: &IssueQueue) -> bool {
+    issue.columns.facts.queue.as_ref().is_some_and(|before| before.id == queue.id)
 }
 
 /// Writes the queue that the issue moves to.

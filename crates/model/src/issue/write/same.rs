@@ -26,8 +26,10 @@ pub fn in_one_spelling(pairs: &[(String, String)]) -> Vec<(String, Cow<'_, str>)
             }
             continue;
         }
-        let map = field_kind(&name).filter(|kind| *kind == FieldKind::Structured);
-        let compact = map.and_then(|_| compact_json(value));
+        let compact = match field_kind(&name) {
+            Some(FieldKind::Structured) => compact_json(value),
+            _ => None,
+        };
         fields.push((name, compact.map_or(Cow::Borrowed(value), Cow::Owned)));
     }
     for (name, given) in lists.into_iter().filter(|(_, given)| !given.is_empty()) {

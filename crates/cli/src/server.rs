@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use caseload_api::{ApiConfig, AppState};
 use caseload_bulk::{Runner, RunnerConfig};
-use caseload_store::{Store, Work};
+use caseload_store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -40,17 +40,6 @@ impl Server {
     /// Starts serving on the current runtime. The second listener is for operators.
     pub(crate) fn start(
         store: Arc<dyn Store>,
-        listeners: (TcpListener, Option<TcpListener>),
-        config: ApiConfig,
-        lease: Duration,
-    ) -> Result<Self, Failure> {
-        Self::start_with(store.clone(), store, listeners, config, lease)
-    }
-
-    /// Starts serving. Its tasks run on `work`, which is the store or wraps it.
-    pub(crate) fn start_with(
-        store: Arc<dyn Store>,
-        work: Arc<dyn Work>,
         (listener, admin): (TcpListener, Option<TcpListener>),
         config: ApiConfig,
         lease: Duration,
@@ -60,7 +49,7 @@ impl Server {
         let server_id = hex::encode(random_bytes::<16>()?);
         let state = AppState::new(store.clone(), clock.clone(), config);
         let runner = Runner::start(
-            work,
+            store.clone(),
             store.clone(),
             clock,
             RunnerConfig { lease, ..RunnerConfig::new(server_id) },

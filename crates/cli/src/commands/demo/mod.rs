@@ -1,15 +1,13 @@
 //! `caseload demo`: shows the product in one process. It makes a store of its own, starts a server
 //! on it, and then is a client of that server: it imports and exports profiles, imports a file with
 //! faults, and imports, lists and walks through issues. It prints each step and commands to copy,
-//! and then serves. Its first two minutes have a dry run at work, to be watched in the console.
+//! and then serves, with a dry run that can be made real in the console.
 //! Another run on the same store uses the same domain with a new key and new data.
 
 mod report;
-mod slow_dry_run;
 mod steps;
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
@@ -22,7 +20,6 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 
-use self::slow_dry_run::SlowDryRun;
 use crate::args::parse_listen;
 use crate::clock::now;
 use crate::commands::console::link;
@@ -71,10 +68,8 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         let (domain, key) = prepare(store.as_ref()).await?;
         let console_store = store.clone();
         let (listener, port_taken) = listen(&args.listen).await?;
-        let work = Arc::new(SlowDryRun::new(store.clone()));
-        let server = Server::start_with(
+        let server = Server::start(
             store,
-            work.clone(),
             (listener, None),
             ApiConfig::default(),
             Duration::from_secs(LEASE_SECONDS),
@@ -92,8 +87,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
             () = signals.wait() => Err(Failure::interrupted()),
         };
         if worked.is_ok() && !args.exit {
-            work.expect();
-            steps::begin_dry_run(&client).await?;
+            steps::dry_run(&client).await?;
             let link = link(console_store.as_ref(), &domain, Access::Admin, &url).await?;
             note(format_args!("console, once and within 60 s: {link}"));
             note(format_args!("serving on {url} until Ctrl-C"));

@@ -23,7 +23,7 @@ const ISSUES: u64 = 300;
 const GOOD: u64 = 30;
 /// Faults that are printed with their details. The others have their codes printed.
 const FAULTS_SHOWN: usize = 2;
-/// Profiles without a fault in the dry run that goes on while the demo serves.
+/// Profiles without a fault in the dry run.
 const TRIED: u64 = 3_000;
 const DAY_MS: i64 = 86_400_000;
 
@@ -190,8 +190,8 @@ async fn import_with_faults(
     Ok(Examples { faulty: task.task_id })
 }
 
-/// Submits a dry run with faults, which the server is to carry out slowly.
-pub(crate) async fn begin_dry_run(client: &Client) -> Result<(), Failure> {
+/// Submits a dry run with faults: a person can correct its entries and make it real.
+pub(crate) async fn dry_run(client: &Client) -> Result<(), Failure> {
     let tag = run_tag()?;
     let lines = with_faults(TRIED, &tag, &format!("{tag}-00000"), now().0);
     let action = Action::CreateCoreProfiles;

@@ -19,7 +19,7 @@ use anyhow::{Result, bail};
 
 const USAGE: &str = "\
 Measures servers of the `caseload` program next to this one against limits. Build both first:
-cargo build --release -p caseload -p bench
+cargo build --profile dist -p caseload -p bench
 
 usage:
   bench bulk [ROUNDS] [--profiles N] [--date DATE] [--commit COMMIT] [--write]

@@ -5,7 +5,9 @@
 use std::io::IsTerminal;
 
 use clap::ValueEnum;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::failure::Failure;
 
@@ -21,17 +23,19 @@ const QUIET: &str = "refinery_core=warn,tokio_postgres=warn";
 
 /// Starts logging for the rest of the process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
+    let written = filter.split(',').filter(|directive| !directive.trim().is_empty());
+    let directives: Vec<_> = QUIET.split(',').chain(written).collect();
+    let filter: Targets = directives.join(",").parse().map_err(|error| {
         Failure::usage(format!("the log filter {filter:?} is not valid: {error}"))
             .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
     })?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    let started = match format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().try_init(),
+    let lines = match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
     };
+    let started = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
     started.map_err(|error| Failure::server(format!("cannot start logging: {error}")))
 }

@@ -63,6 +63,14 @@ impl fmt::Debug for Client {
     }
 }
 
+/// A builder of HTTP clients, for programs that send requests of their own, too. Only this crate
+/// chooses who computes TLS for them.
+pub fn client_builder() -> reqwest::ClientBuilder {
+    // Fails if the process has chosen already, and leaves that choice as it is.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+}
+
 impl Client {
     /// A client of the server at `url`. It sends nothing yet.
     pub fn new(url: &str, domain: &str, api_key: &str) -> Result<Self, ClientError> {
@@ -72,7 +80,7 @@ impl Client {
         if api_key.is_empty() || !api_key.chars().all(sendable) {
             return Err(ClientError::InvalidKey);
         }
-        let mut builder = reqwest::Client::builder()
+        let mut builder = client_builder()
             .user_agent(concat!("caseload-client/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(CONNECT_SECONDS))
             .read_timeout(Duration::from_secs(SILENCE_SECONDS))

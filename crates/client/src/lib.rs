@@ -22,7 +22,7 @@ pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use error_summary::{ErrorExample, ErrorGroup, ErrorSummary};
-pub use http::Client;
+pub use http::{Client, client_builder};
 pub use issues::{IssueCounts, IssueGroup, IssuePage};
 pub use params::{INCLUDES_ALL, Params};
 pub use profiles::{ProfileKind, ProfilePage, ProfileWalk};

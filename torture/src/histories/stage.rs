@@ -86,8 +86,11 @@ impl Stage {
             }
         };
         let key = Store::in_database(&location).domain(DOMAIN)?;
-        let http =
-            reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(PATIENCE).build()?;
+        let http = caseload_client::client_builder()
+            .no_proxy()
+            .tls_certs_only([])
+            .timeout(PATIENCE)
+            .build()?;
         let stage = Self {
             http,
             key,

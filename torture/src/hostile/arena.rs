@@ -70,7 +70,7 @@ impl Arena {
         }
         let tenant = |domain: &'static str| -> Result<Tenant> {
             let key = block_in_place(|| store.domain(domain))?;
-            let http = reqwest::Client::builder()
+            let http = caseload_client::client_builder()
                 .no_proxy()
                 .tls_certs_only([])
                 .timeout(PATIENCE)

@@ -74,7 +74,7 @@ impl Fleet {
     pub(super) async fn start(database: &Database, servers: usize) -> Result<Self> {
         let store = Store::in_database_with_logs(database.url())?;
         let keys = [store.domain(DOMAINS[0])?, store.domain(DOMAINS[1])?];
-        let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build()?;
+        let http = caseload_client::client_builder().no_proxy().tls_certs_only([]).build()?;
         let mut fleet =
             Self { members: Vec::new(), store, keys, http, counts: CallCounts::default() };
         for n in 0..servers {

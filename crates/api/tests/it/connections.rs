@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use caseload_api::{ApiConfig, PaceLimits};
-use reqwest::{Client, Method};
+use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::server::{Server, WRITE};
+use crate::server::{Server, WRITE, http_client};
 use crate::wire::{connect, rest};
 
 /// How long an event may take on a loaded machine.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request on a connection of its own.
 async fn fresh(server: &Server, path: &str, key: &str) -> u16 {
-    let client = Client::builder().pool_max_idle_per_host(0).build().unwrap();
+    let client = http_client().pool_max_idle_per_host(0).build().unwrap();
     let request = client.request(Method::GET, server.url(path)).bearer_auth(key);
     request.send().await.unwrap().status().as_u16()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::real_server::RealServer;
-use crate::server::{READ, Server, WRITE};
+use crate::server::{READ, Server, WRITE, http_client};
 
 const ADMIN: &str = "admin-key";
 
@@ -98,7 +98,7 @@ async fn files_are_packed_and_immutable_and_the_page_is_not() {
 #[tokio::test]
 async fn the_address_without_a_slash_leads_to_the_one_with_it() {
     let server = Server::start().await;
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = http_client().redirect(reqwest::redirect::Policy::none());
     let answer = client.build().unwrap().get(server.url("/console")).send().await.unwrap();
     let location = answer.headers()["location"].to_str().unwrap();
     assert_eq!((answer.status().as_u16(), location), (308, "console/"));

@@ -20,7 +20,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::scripted_store::NOW;
-use crate::server::{READ, WRITE, url_of};
+use crate::server::{READ, WRITE, http_client, url_of};
 
 /// How long a task of a test may take.
 const TASK_SECONDS_MAX: u64 = 60;
@@ -89,7 +89,7 @@ impl RealServer {
         let address = listener.local_addr().unwrap();
         let state = AppState::new(store.clone(), clock.clone(), config);
         tokio::spawn(serve(listener, state, std::future::pending()));
-        let client = Client::new();
+        let client = http_client().build().unwrap();
         Self { address, store, domain, clock, client, turned, runner: None, place }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use caseload_api::{ApiConfig, AppState, serve};
 use caseload_model::key::Access;
 use caseload_model::time::{Clock, UnixMillis};
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -26,6 +26,12 @@ pub(crate) struct Server {
     pub(crate) client: Client,
     stop: Option<oneshot::Sender<()>>,
     serving: JoinHandle<std::io::Result<()>>,
+}
+
+/// Builds the clients of the tests.
+pub(crate) fn http_client() -> ClientBuilder {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
 }
 
 impl Server {
@@ -48,7 +54,14 @@ impl Server {
         let serving = tokio::spawn(serve(listener, state, async {
             let _ = stopped.await;
         }));
-        Self { address, store, now, client: Client::new(), stop: Some(stop), serving }
+        Self {
+            address,
+            store,
+            now,
+            client: http_client().build().unwrap(),
+            stop: Some(stop),
+            serving,
+        }
     }
 
     /// Asks the server to stop. The returned task ends once it has stopped.

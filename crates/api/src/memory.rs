@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// How long a stream that has begun waits for memory, because it can no longer be refused.
 const STREAM_WAIT: Duration = Duration::from_secs(30);
 /// `Retry-After` of a request that finds no memory, in seconds.
-pub(crate) const RETRY_MEMORY_SECONDS: u64 = 2;
+const RETRY_MEMORY_SECONDS: u64 = 2;
 
 /// Bytes that have more unused room than they are long, and more than this, are moved into less.
 const UNUSED_BYTES_MAX: usize = 1 << 20;
@@ -228,7 +228,7 @@ impl Drop for Memory {
 }
 
 /// The refusal of a request that finds no memory.
-pub(crate) fn refusal() -> Problem {
+fn refusal() -> Problem {
     let detail = "the memory that the server has for requests is used up now; try again, with \
                   fewer requests at once or a smaller page-size";
     Problem::new(ErrorCode::Unavailable, detail).retry_after(RETRY_MEMORY_SECONDS)

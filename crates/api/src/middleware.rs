@@ -12,13 +12,13 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument;
 
-use crate::connection::check_transfer_coding;
 use crate::cpu::CpuPool;
 use crate::problem::Problem;
 use crate::request_id::new_request_id;
@@ -74,6 +74,24 @@ pub(crate) async fn request_id(
     response.headers_mut().insert(X_REQUEST_ID, id);
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     response
+}
+
+/// Refuses a request with a transfer coding other than `chunked`, which is the only one that the
+/// server knows. hyper refuses those that do not end with `chunked`.
+fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let fields = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings: Vec<_> = fields.map(|field| String::from_utf8_lossy(field.as_bytes())).collect();
+    let coding = codings.join(", ");
+    if codings.is_empty() || coding.trim().eq_ignore_ascii_case("chunked") {
+        return Ok(());
+    }
+    let shown: String = coding.chars().take(100).collect();
+    let detail = format!(
+        "the server does not know the transfer coding {shown:?}; send the body with a \
+         Content-Length or in chunks, and a compressed one with Content-Encoding"
+    );
+    let problem = Problem::new(ErrorCode::UnknownCoding, detail);
+    Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")))
 }
 
 /// The caller's id, if it has 1 to 128 visible ASCII characters.

@@ -1,8 +1,6 @@
 //! The part of a request and its answer that both sides of hyper know: the stream below it, which
-//! sees bytes, and the service above it, which sees requests. The service reports the length of
-//! the body by hyper's own reading of the head, so the stream never decides by itself about the end
-//! of a request. Invariant: while a request is being answered, the stream changes no written
-//! byte.
+//! sees bytes, and the service above it, which sees requests. So the times of a client and the
+//! memory of a head follow the requests as hyper has parsed them; no other code reads a head.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,24 +12,6 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::timing::{Overtime, TimeLimits, Timing};
-
-/// The length of a request's body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// This many bytes, also none.
-    Length(u64),
-    /// As many as its chunks have.
-    Chunked,
-}
-
-impl Framing {
-    fn of(body: &impl HttpBody) -> Self {
-        if body.is_end_stream() {
-            return Self::Length(0);
-        }
-        body.size_hint().exact().map_or(Self::Chunked, Self::Length)
-    }
-}
 
 /// How far the answer to the last request is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,9 +28,18 @@ enum Answer {
 struct State {
     /// How many requests there were.
     requests: u64,
-    framing: Option<Framing>,
+    /// Whether the body of the last request is still read.
+    is_body_open: bool,
     answer: Answer,
+    /// Bytes that have been received between two requests.
+    head_bytes: usize,
     timing: Timing,
+}
+
+impl State {
+    fn is_between_requests(&self) -> bool {
+        self.answer == Answer::Sent && !self.is_body_open
+    }
 }
 
 /// The shared state of the stream and the service of one connection.
@@ -59,28 +48,30 @@ pub(super) struct Exchange(Mutex<State>);
 
 impl Exchange {
     pub(super) fn new(limits: TimeLimits) -> Self {
-        let timing = Timing::new(limits, Instant::now());
-        Self(Mutex::new(State { requests: 0, framing: None, answer: Answer::Sent, timing }))
+        Self(Mutex::new(State {
+            requests: 0,
+            is_body_open: false,
+            answer: Answer::Sent,
+            head_bytes: 0,
+            timing: Timing::new(limits, Instant::now()),
+        }))
     }
 
-    /// hyper has parsed the head of a request with this body. Returns the number of the request.
-    pub(super) fn begin(&self, body: &impl HttpBody) -> u64 {
+    /// hyper has parsed the head of a request. Returns the number of the request.
+    pub(super) fn begin(&self, has_body: bool) -> u64 {
         let mut state = self.0.lock();
         state.requests += 1;
-        state.framing = Some(Framing::of(body));
+        state.is_body_open = has_body;
         state.answer = Answer::Open;
+        state.head_bytes = 0;
         state.timing.begin();
         state.requests
     }
 
-    /// The framing of the request whose head was parsed last, once.
-    pub(super) fn take_framing(&self) -> Option<Framing> {
-        self.0.lock().framing.take()
-    }
-
-    /// Whether written bytes belong to the answer of a request. If not, hyper writes a refusal.
-    pub(super) fn is_answering(&self) -> bool {
-        self.0.lock().answer != Answer::Sent
+    /// The bytes of the head that arrives; `None` while a request is received or answered.
+    pub(super) fn head_bytes(&self) -> Option<usize> {
+        let state = self.0.lock();
+        state.is_between_requests().then_some(state.head_bytes)
     }
 
     /// All bytes that hyper wrote so far have been sent.
@@ -92,9 +83,13 @@ impl Exchange {
         }
     }
 
-    /// Bytes have arrived.
-    pub(super) fn received(&self) {
-        self.0.lock().timing.received(Instant::now());
+    /// So many bytes have arrived.
+    pub(super) fn received(&self, bytes: usize) {
+        let mut state = self.0.lock();
+        if bytes > 0 && state.is_between_requests() {
+            state.head_bytes += bytes;
+            state.timing.received(Instant::now());
+        }
     }
 
     /// The head of an answer is known; a long one is a stream or a file.
@@ -118,30 +113,47 @@ impl Exchange {
         }
     }
 
-    /// hyper may drop a body after it has parsed the next request, so its number is compared.
-    fn answer_ended(&self, request: u64) {
+    /// The body of the request of this number, or of the answer to it.
+    pub(super) fn observe(
+        self: &Arc<Self>,
+        body: Body,
+        direction: Direction,
+        request: u64,
+    ) -> ObservedBody {
+        ObservedBody { body, direction, request, exchange: self.clone() }
+    }
+
+    /// A body may be dropped after hyper has parsed the next request, so its number is compared.
+    fn body_ended(&self, direction: Direction, request: u64) {
         let mut state = self.0.lock();
-        if state.answer == Answer::Open && state.requests == request {
-            state.answer = Answer::Written;
+        if state.requests != request {
+            return;
+        }
+        match direction {
+            Direction::In => state.is_body_open = false,
+            Direction::Out if state.answer == Answer::Open => state.answer = Answer::Written,
+            Direction::Out => {}
         }
     }
 }
 
-/// The body of an answer. hyper drops it once it has all of its bytes, or needs none of them.
-pub(super) struct AnswerBody {
+/// Whether a body is that of a request or of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    In,
+    Out,
+}
+
+/// A body whose end the exchange notices. Its reader drops it once it has all of its bytes, or
+/// needs none of them.
+pub(super) struct ObservedBody {
     body: Body,
+    direction: Direction,
     request: u64,
     exchange: Arc<Exchange>,
 }
 
-impl AnswerBody {
-    /// The body of the answer to the request of this number.
-    pub(super) const fn new(body: Body, request: u64, exchange: Arc<Exchange>) -> Self {
-        Self { body, request, exchange }
-    }
-}
-
-impl HttpBody for AnswerBody {
+impl HttpBody for ObservedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -161,8 +173,8 @@ impl HttpBody for AnswerBody {
     }
 }
 
-impl Drop for AnswerBody {
+impl Drop for ObservedBody {
     fn drop(&mut self) {
-        self.exchange.answer_ended(self.request);
+        self.exchange.body_ended(self.direction, self.request);
     }
 }

@@ -1,13 +1,10 @@
 //! One connection: the requests on it, one after another. hyper decides how requests are framed,
-//! and refuses those that it cannot parse, without a body. This module adds four things
-//! around it: a query with raw quotes or angle brackets is accepted ([`heads`]), a request that
-//! hyper refuses gets a problem as its answer ([`refusal`]), a client that takes too long loses its
-//! connection ([`timing`]), and so does one without a key if others need its place ([`slots`]). The
-//! reasons are in docs/decisions/0036-around-the-connection.md and 0042-one-budget.md.
+//! and refuses those that it cannot parse, with a status and no body. This module adds two things
+//! around it: a client that takes too long loses its connection ([`timing`]), and so does one
+//! without a key if others need its place ([`slots`]). Its memory is counted ([`room`]). No byte is
+//! changed on its way. The reasons are in docs/decisions/0042-one-budget.md.
 
 mod exchange;
-mod heads;
-mod refusal;
 mod room;
 mod slots;
 mod stream;
@@ -20,6 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -29,7 +27,6 @@ use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
-pub(crate) use refusal::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, check_transfer_coding};
 pub use room::connections_within;
 pub(crate) use slots::{Slot, Slots};
 pub(crate) use timing::TimeLimits;
@@ -38,10 +35,16 @@ use crate::memory::MemoryBudget;
 use crate::metrics::RequestCounts;
 use crate::peer::PeerAddress;
 use crate::seen::{Event, Origin, Seen};
-use exchange::{AnswerBody, Exchange};
+use exchange::{Direction, Exchange};
 use room::ConnectionMemory;
-use stream::GuardedStream;
+use stream::ObservedStream;
 use timing::Overtime;
+
+/// The most bytes of the head of a request: twice the longest target that hyper reads, because
+/// filters are part of the target.
+pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
+/// The most bytes that are received of a connection before they are read. A whole head fits.
+pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 
 /// The connection of a request, as an extension of each request on it.
 #[derive(Debug, Clone)]
@@ -79,16 +82,18 @@ pub(crate) async fn serve(
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
     let exchange = Arc::new(Exchange::new(shared.limits));
-    let guarded = GuardedStream::new(
-        stream,
-        exchange.clone(),
-        shared.counts,
-        ConnectionMemory::new(shared.memory),
-    );
+    let memory = ConnectionMemory::new(shared.memory);
+    let observed = ObservedStream::new(stream, exchange.clone(), memory);
     let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
     let connection = Connection(slot.clone());
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let number = exchange.begin(request.body());
+    let service = service_fn(move |request: Request<Incoming>| {
+        let has_body = !request.body().is_end_stream();
+        let number = exchange.begin(has_body);
+        let mut request = request.map(Body::new);
+        if has_body {
+            let observe = |body| exchange.observe(body, Direction::In, number);
+            request = request.map(|body| Body::new(observe(body)));
+        }
         request.extensions_mut().insert(address);
         request.extensions_mut().insert(connection.clone());
         let answer = service.call(request);
@@ -96,12 +101,15 @@ pub(crate) async fn serve(
         async move {
             let answer = answer.await?;
             exchange.answer_begins(answer.extensions().get::<LongAnswer>().is_some());
-            Ok::<_, Infallible>(answer.map(|body| AnswerBody::new(body, number, exchange)))
+            Ok::<_, Infallible>(answer.map(|body| exchange.observe(body, Direction::Out, number)))
         }
     });
-    let served = http.serve_connection(TokioIo::new(guarded), service);
+    let served = http.serve_connection(TokioIo::new(observed), service);
     tokio::select! {
         served = watcher.watch(served) => if let Err(error) = served {
+            if error.is_parse() {
+                shared.counts.add_unreadable();
+            }
             tracing::debug!(%error, "a connection ended early");
         },
         overtime = times.overtime() => log_overtime(&shared.seen, address, overtime),

@@ -1,7 +1,7 @@
 //! The memory of one connection: a flat sum for its buffers and its task, and more while the server
 //! receives a long head or waits with a large buffer. It comes from the budget of all requests. A
-//! head that finds no memory waits as a request does, and is then refused. Bodies are not counted
-//! here: the form or upload that reads one has the memory for it.
+//! head that finds no memory waits as a request does; then its connection ends. Bodies are not
+//! counted here: the form or upload that reads one has the memory for it.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -37,10 +37,10 @@ impl RequestCounts {
         requests.entry(kind).or_default().add(took);
     }
 
-    /// Counts a request that was refused before it was parsed. Its route and its method are not
-    /// known.
-    pub(crate) fn add_refused(&self, status: &'static str) {
-        let labels = RequestLabels { route: "other".to_owned(), method: "other", status };
+    /// Counts a request that hyper could not parse. Its route and its method are not known.
+    pub(crate) fn add_unreadable(&self) {
+        let route = "other".to_owned();
+        let labels = RequestLabels { route, method: "other", status: "4xx" };
         self.add(labels, Duration::ZERO);
     }
 

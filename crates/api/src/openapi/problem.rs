@@ -265,14 +265,6 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
             "the body has more than 134217728 bytes, compressed or decompressed; send the entries \
              in several requests"
         }
-        ErrorCode::TargetTooLong => {
-            "the target of the request has more than 65534 bytes; send a shorter query, for \
-             example long lists of ids in several requests"
-        }
-        ErrorCode::HeadTooLarge => {
-            "the head of the request has more than 131072 bytes or more than 100 headers; send \
-             fewer and shorter headers, and long lists in several requests"
-        }
         ErrorCode::UnsupportedMediaType => {
             "\"text/plain\" is not supported here; send application/x-www-form-urlencoded or \
              multipart/form-data"

@@ -94,9 +94,9 @@ async fn a_request_names_one_valid_host() {
 }
 
 #[tokio::test]
-async fn an_unknown_transfer_coding_is_501() {
+async fn an_unknown_transfer_coding_before_chunks_is_501() {
     let server = Server::start().await;
-    for coding in ["gzip", "gzip, chunked", "identity", "chunked, chunked", "x"] {
+    for coding in ["gzip, chunked", "chunked, chunked"] {
         let request = format!(
             "POST /v1/acme/issues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {WRITE}\r\n\
              Transfer-Encoding: {coding}\r\nConnection: close\r\n\r\n0\r\n\r\n"

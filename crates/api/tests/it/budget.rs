@@ -197,7 +197,7 @@ fn begun_head(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn long_heads_draw_from_the_budget_and_those_without_memory_get_503() {
+async fn long_heads_draw_from_the_budget_and_connections_of_those_without_memory_end() {
     let config = ApiConfig { memory_bytes: 2 * MIB, ..ApiConfig::default() };
     let server = Server::configured(config).await;
     // An address with a key may have more connections.
@@ -212,21 +212,18 @@ async fn long_heads_draw_from_the_budget_and_those_without_memory_get_503() {
         stream.write_all(begun_head(100_000).as_bytes()).await.unwrap();
         open.push(stream);
     }
-    // Nothing else is answered, because none of the heads has an end.
+    // None of the heads has an end, so no request is answered.
     let answers = open.iter_mut().map(|stream| Box::pin(rest(stream)));
     let first = futures_util::future::select_all(answers);
-    let (refusal, _, _) = tokio::time::timeout(PATIENCE, first).await.expect("an answer comes");
-    assert!(refusal.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refusal}");
-    assert!(refusal.contains("\r\nretry-after: 2\r\n"), "{refusal}");
-    let (_, problem) = refusal.split_once("\r\n\r\n").unwrap();
-    let problem: Value = serde_json::from_str(problem).unwrap();
-    assert_eq!((&problem["code"], &problem["status"]), (&"unavailable".into(), &503.into()));
+    let (answer, _, _) = tokio::time::timeout(PATIENCE, first).await.expect("a connection ends");
+    assert_eq!(answer, "");
     drop(open);
     let long = format!("{}\r\nConnection: close\r\n\r\n", begun_head(60_000));
     let patience = async {
         loop {
             let mut stream = connect(&server).await;
-            stream.write_all(long.as_bytes()).await.unwrap();
+            // The server may end the connection before it has the whole head.
+            let _ = stream.write_all(long.as_bytes()).await;
             if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
                 break;
             }

@@ -57,14 +57,15 @@ pub(super) async fn double_slash(arena: &mut Arena) -> Result<String> {
 
 pub(super) async fn transfer_codings(arena: &mut Arena) -> Result<String> {
     let line = format!("POST {}", arena.hostile.path("v1", "issues"));
-    for coding in ["gzip, chunked", "xchunked", "deflate"] {
+    // The HTTP library refuses a body that does not end in chunks before the server sees it.
+    for (coding, status) in [("gzip, chunked", 501), ("xchunked", 400), ("deflate", 400)] {
         let headers = format!(
             "Host: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: {coding}\r\n"
         );
         let raw = plain(arena, &line, &headers).await?;
-        ensure!(raw.status == 501, "{coding:?} was answered {} {}", raw.status, raw.body);
+        ensure!(raw.status == status, "{coding:?} was answered {} {}", raw.status, raw.body);
     }
-    Ok("501".to_owned())
+    Ok("501 or 400".to_owned())
 }
 
 pub(super) async fn script_urls(arena: &mut Arena) -> Result<String> {

@@ -271,7 +271,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "browsers",
         "transfer-codings",
-        "an unknown transfer coding is a 501",
+        "an unknown transfer coding is a 501 or a 400",
         attack!(browsers::transfer_codings),
     ),
     Case::new(

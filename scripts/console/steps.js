@@ -10,13 +10,13 @@ export const keys = async (page, ...all) => {
 export const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
 export const pick = (page, name, text, type = "text/plain") => page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
 
-/** A proxy that may add a prefix, or cut the next `cut.left` answers of a path after so many bytes, or
+/** A proxy that may take a prefix off, or cut the next `cut.left` answers of a path after so many bytes, or
  * let them wait there. */
 export async function proxyTo(server, { prefix = "", cuts, bytes = Infinity }) {
   const cut = { left: 0, waits: false, bytes };
   const proxy = createServer((from, to) => {
     if (!from.url.startsWith(`${prefix}/`)) return to.writeHead(404).end();
-    const headers = { ...from.headers, "x-forwarded-host": from.headers.host, ...(prefix && { "x-forwarded-prefix": prefix }), ...(cuts && { "accept-encoding": "identity" }) };
+    const headers = { ...from.headers, "x-forwarded-host": from.headers.host, ...(cuts && { "accept-encoding": "identity" }) };
     const call = request(server.url + from.url.slice(prefix.length), { method: from.method, headers }, (answer) => {
       to.writeHead(answer.statusCode, answer.headers);
       if (!cuts?.test(from.url) || cut.left === 0) return answer.pipe(to);

@@ -7,7 +7,7 @@ use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use crate::ApiConfig;
-use crate::base_url::authorities;
+use crate::base_url::OwnUrls;
 use crate::problem::Problem;
 
 /// Refuses a write of another site.
@@ -16,8 +16,7 @@ pub(crate) fn check(request: &Request, config: &ApiConfig) -> Result<(), Problem
     if reads.contains(request.method()) {
         return Ok(());
     }
-    let own = || authorities(request, config);
-    if is_own(request.headers(), own) {
+    if is_own(request.headers(), || own_urls(request, config)) {
         return Ok(());
     }
     let detail = "a browser sent this request for a page of another site, which may not write; \
@@ -36,12 +35,16 @@ pub(crate) fn is_of_own_page(request: &Request, config: &ApiConfig) -> bool {
     if !headers.contains_key(header::ORIGIN) {
         return reads;
     }
-    is_own(headers, || authorities(request, config))
+    is_own(headers, || own_urls(request, config))
 }
 
-/// Whether the request comes from the server's own site or from a program. `own` are the hosts of
+fn own_urls(request: &Request, config: &ApiConfig) -> OwnUrls {
+    OwnUrls::of(request.uri(), request.headers(), request.extensions(), config)
+}
+
+/// Whether the request comes from the server's own site or from a program. `own` are the URLs of
 /// the server.
-fn is_own(headers: &HeaderMap, own: impl FnOnce() -> Vec<String>) -> bool {
+fn is_own(headers: &HeaderMap, own: impl FnOnce() -> OwnUrls) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     match site {
         Some(b"cross-site") => return false,
@@ -55,7 +58,9 @@ fn is_own(headers: &HeaderMap, own: impl FnOnce() -> Vec<String>) -> bool {
     let Some((scheme, host)) = origin.split_once("://") else { return false };
     let host = without_usual_port(&host.to_ascii_lowercase(), scheme);
     origins.next().is_none()
-        && own().iter().any(|own| without_usual_port(&own.to_ascii_lowercase(), scheme) == host)
+        && own()
+            .authorities()
+            .any(|own| without_usual_port(&own.to_ascii_lowercase(), scheme) == host)
 }
 
 /// The host without the port that the scheme implies.
@@ -66,6 +71,8 @@ fn without_usual_port(host: &str, scheme: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use http::{Extensions, Uri};
+
     use super::*;
 
     #[test]
@@ -94,7 +101,9 @@ mod tests {
                     headers.insert(name, HeaderValue::from_static(value));
                 }
             }
-            let own = || vec!["desk.example".to_owned()];
+            headers.insert(header::HOST, HeaderValue::from_static("desk.example"));
+            let config = ApiConfig::default();
+            let own = || OwnUrls::of(&Uri::default(), &headers, &Extensions::new(), &config);
             assert_eq!(is_own(&headers, own), is_allowed, "{site:?} {origin:?}");
         }
     }

@@ -73,8 +73,10 @@ export const access = [
     await page.getByText("entries with faults").waitFor();
     assert.equal(await page.getByRole("button", { name: /again/ }).count(), 0);
   }],
-  ["it works below a prefix that a proxy adds", async ({ server, browser }) => {
+  ["it works below a prefix that a proxy takes off", async ({ server, browser }) => {
     const { origin, close } = await proxyTo(server, { prefix: "/support" });
+    await server.kill("SIGTERM");
+    await server.start("--public-url", `${origin}/support`);
     const page = await browser.page(server, { origin, prefix: "/support", path: "issues" });
     await page.locator(".issue-row").first().waitFor();
     const [cookie] = await page.context().cookies();
@@ -83,6 +85,8 @@ export const access = [
     await title(page, "Overview");
     await page.context().close();
     close();
+    await server.kill("SIGTERM");
+    await server.start();
   }],
   ["it works on plain HTTP by an address that is not localhost", async ({ server, browser }) => {
     const address = Object.values(networkInterfaces()).flat().find((one) => one.family === "IPv4" && !one.internal)?.address;

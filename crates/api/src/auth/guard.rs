@@ -17,7 +17,6 @@ use super::caller::Caller;
 use super::cookie::{credential_of, session_text};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
-use crate::base_url::client_of;
 use crate::connection::Connection;
 use crate::middleware::EmptySegment;
 use crate::peer::PeerAddress;
@@ -119,7 +118,7 @@ pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem
     else {
         return;
     };
-    let client = client_of(request.headers(), peer.0, &state.config.trusted_proxies);
+    let client = state.config.trusted_proxies.client(request.headers(), peer.0);
     tracing::warn!(
         peer = %peer.0,
         %client,

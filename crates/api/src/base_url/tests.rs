@@ -6,10 +6,7 @@ use std::net::IpAddr;
 use axum::extract::Request;
 use http::request::Parts;
 
-use super::base::BaseUrl;
-use super::own::OwnUrls;
-use super::proxies::TrustedProxies;
-use super::public::PublicUrl;
+use super::{BaseUrl, OwnUrls, PublicUrl, TrustedProxies};
 use crate::ApiConfig;
 use crate::peer::PeerAddress;
 
@@ -32,8 +29,18 @@ fn parts(target: &str, peer: &str, headers: &[(&str, &str)]) -> Parts {
     parts
 }
 
-fn base(config: &ApiConfig, peer: &str, headers: &[(&str, &str)]) -> String {
-    BaseUrl::of(&parts("/", peer, headers), config).as_str().to_owned()
+fn base_at(target: &str, config: &ApiConfig, headers: &[(&str, &str)]) -> String {
+    let parts = parts(target, PROXY, headers);
+    BaseUrl::of(&parts.uri, &parts.headers, &parts.extensions, config).to_string()
+}
+
+fn base(config: &ApiConfig, headers: &[(&str, &str)]) -> String {
+    base_at("/", config, headers)
+}
+
+fn own(config: &ApiConfig, host: &str) -> OwnUrls {
+    let parts = parts("/", PROXY, &[("host", host)]);
+    OwnUrls::of(&parts.uri, &parts.headers, &parts.extensions, config)
 }
 
 #[test]
@@ -56,90 +63,78 @@ fn a_usable_host_begins_links_and_any_other_leaves_them_paths() {
         ("desk.example<script>", ""),
     ] {
         let config = ApiConfig::default();
-        assert_eq!(base(&config, PROXY, &[("host", host)]), url, "{host}");
+        assert_eq!(base(&config, &[("host", host)]), url, "{host}");
     }
     let config = ApiConfig::default();
-    assert_eq!(base(&config, PROXY, &[]), "");
-    assert_eq!(base(&config, PROXY, &[("host", "a"), ("host", "b")]), "");
-    let absolute = parts("http://target.example:81/x", PROXY, &[("host", "other.example")]);
-    assert_eq!(BaseUrl::of(&absolute, &config).as_str(), "http://target.example:81");
-}
-
-#[test]
-fn the_words_of_proxies_count_only_if_they_are_trusted() {
-    let forwarded = [
-        ("host", "inner:8080"),
-        ("forwarded", "for=1.2.3.4;host=\"desk.example:8443\";proto=https"),
-    ];
-    let x_forwarded = [
-        ("host", "inner:8080"),
-        ("x-forwarded-host", "desk.example"),
-        ("x-forwarded-proto", "https"),
-        ("x-forwarded-port", "8443"),
-    ];
-    for headers in [&forwarded[..], &x_forwarded] {
-        for (proxies, url) in [
-            (&[][..], "http://inner:8080"),
-            (&["10.0.0.8"], "http://inner:8080"),
-            (&["10.0.0.7"], "https://desk.example:8443"),
-            (&["192.0.2.1", "10.0.0.0/8"], "https://desk.example:8443"),
-            (&["::ffff:10.0.0.7"], "https://desk.example:8443"),
-        ] {
-            assert_eq!(base(&trusting(proxies), PROXY, headers), url, "{proxies:?}");
-        }
-        let mapped = base(&trusting(&["10.0.0.7"]), "::ffff:10.0.0.7", headers);
-        assert_eq!(mapped, "https://desk.example:8443");
+    assert_eq!(base(&config, &[]), "");
+    for (target, url) in [
+        ("http://target.example:81/x", "http://target.example:81"),
+        ("http://user@target.example/x", ""),
+    ] {
+        assert_eq!(base_at(target, &config, &[("host", "other.example")]), url);
     }
 }
 
 #[test]
-fn parts_of_the_callers_address_may_come_from_different_headers() {
+fn the_words_of_the_nearest_proxy_count_if_it_is_trusted() {
     for (headers, url) in [
-        (&[("x-forwarded-proto", "https")][..], "https://inner"),
-        (&[("x-forwarded-proto", "HTTPS"), ("x-forwarded-port", "443")], "https://inner"),
-        (&[("x-forwarded-proto", "http"), ("x-forwarded-port", "80")], "http://inner"),
-        (&[("x-forwarded-proto", "https"), ("x-forwarded-port", "444")], "https://inner:444"),
-        (&[("x-forwarded-host", "a.example:9"), ("x-forwarded-port", "8")], "http://a.example:9"),
+        (&[][..], "http://inner:8080"),
         (
-            &[("x-forwarded-host", "a.example"), ("x-forwarded-prefix", "/desk/")],
-            "http://a.example/desk",
+            &[("forwarded", "for=1.2.3.4;host=\"desk.example:8443\";proto=https")],
+            "https://desk.example:8443",
         ),
-        (&[("x-forwarded-prefix", "//evil.example")], "http://inner"),
-        (&[("x-forwarded-prefix", "/a\"b")], "http://inner"),
-        (&[("forwarded", "proto=https")], "https://inner"),
+        (
+            &[("forwarded", "host=evil.example, for=1.2.3.4; Host=desk.example")],
+            "http://desk.example",
+        ),
+        (&[("forwarded", "host=\"evil, for=1.2.3.4;host=desk.example")], "http://desk.example"),
+        (&[("forwarded", "proto=https")], "https://inner:8080"),
         (&[("forwarded", "host=a.example"), ("x-forwarded-host", "b.example")], "http://a.example"),
         (
             &[("forwarded", "for=_hidden;by=x"), ("x-forwarded-host", "b.example")],
             "http://b.example",
         ),
+        (
+            &[("x-forwarded-host", "Desk.example"), ("x-forwarded-proto", "HTTPS")],
+            "https://desk.example",
+        ),
+        (&[("x-forwarded-host", "evil.example, desk.example")], "http://desk.example"),
+        (
+            &[("x-forwarded-host", "evil.example"), ("x-forwarded-host", "desk.example")],
+            "http://desk.example",
+        ),
+        (&[("x-forwarded-proto", "https")], "https://inner:8080"),
+        (&[("x-forwarded-host", "")], "http://inner:8080"),
         (&[("x-forwarded-host", "not a host")], ""),
-        (&[("x-forwarded-host", "")], "http://inner"),
+        (&[("x-forwarded-host", "desk.example<script>")], ""),
+        (&[("forwarded", "host=\"a/b\"")], ""),
     ] {
-        let headers = [&[("host", "inner")], headers].concat();
-        assert_eq!(base(&trusting(&[PROXY]), PROXY, &headers), url, "{headers:?}");
+        let headers = [&[("host", "inner:8080")], headers].concat();
+        for proxies in [&[PROXY][..], &["192.0.2.1", "10.0.0.0/8"], &["::ffff:10.0.0.7"]] {
+            assert_eq!(base(&trusting(proxies), &headers), url, "{headers:?}");
+        }
+        for proxies in [&[][..], &["10.0.0.8"]] {
+            assert_eq!(base(&trusting(proxies), &headers), "http://inner:8080", "{headers:?}");
+        }
     }
 }
 
 #[test]
-fn a_chain_of_proxies_is_followed_as_far_as_it_is_trusted() {
-    let chain = "for=6.6.6.6;host=evil.example, for=1.2.3.4;host=desk.example, \
-                 for=\"[fd00::1]:4711\";host=middle";
-    let x_chain = [
-        ("x-forwarded-for", "6.6.6.6, 1.2.3.4, fd00::1"),
-        ("x-forwarded-host", "evil.example, desk.example, middle"),
-    ];
-    for (proxies, url) in [
-        (&[PROXY][..], "http://middle"),
-        (&[PROXY, "fd00::/8"], "http://desk.example"),
-        (&[PROXY, "fd00::/8", "1.2.3.4"], "http://evil.example"),
+fn the_client_is_the_nearest_address_that_is_not_a_trusted_proxy() {
+    for (listed, client) in [
+        ("", PROXY),
+        ("6.6.6.6, 1.2.3.4", "1.2.3.4"),
+        ("6.6.6.6, 1.2.3.4:80, [fd00::1]:4711, fd00::2", "1.2.3.4"),
+        ("6.6.6.6, unknown, fd00::1", "fd00::1"),
     ] {
-        let config = trusting(proxies);
-        assert_eq!(base(&config, PROXY, &[("forwarded", chain)]), url, "{proxies:?}");
-        assert_eq!(base(&config, PROXY, &x_chain), url, "{proxies:?}");
+        let parts = parts("/", PROXY, &[("x-forwarded-for", listed)]);
+        let found = |proxies: &[&str]| {
+            let peer = PROXY.parse().expect("an address");
+            trusting(proxies).trusted_proxies.client(&parts.headers, peer).to_string()
+        };
+        assert_eq!(found(&[PROXY, "fd00::/8"]), client, "{listed}");
+        assert_eq!(found(&["fd00::/8"]), PROXY, "{listed}");
     }
-    // A proxy that sets the host, instead of appending to it.
-    let set = [("x-forwarded-for", "1.2.3.4, fd00::1"), ("x-forwarded-host", "desk.example")];
-    assert_eq!(base(&trusting(&[PROXY, "fd00::1"]), PROXY, &set), "http://desk.example");
 }
 
 fn public(text: &str) -> Result<String, String> {
@@ -177,30 +172,26 @@ fn a_public_url_wins_over_every_header() {
     let mut config = trusting(&[PROXY]);
     config.public_url = Some("https://desk.example/x/".parse().expect("a URL"));
     for headers in [&[][..], &[("host", "b")], &[("host", "\""), ("x-forwarded-host", "c")]] {
-        assert_eq!(base(&config, PROXY, headers), "https://desk.example/x");
+        assert_eq!(base(&config, headers), "https://desk.example/x");
     }
-    let own = OwnUrls::of(&parts("/", PROXY, &[("host", "b:1")]), &config);
-    assert_eq!(own.0, ["http://b:1", "https://desk.example/x"]);
+    let authorities: Vec<String> = own(&config, "b:1").authorities().map(str::to_owned).collect();
+    assert_eq!(authorities, ["b:1", "desk.example"]);
+    let found = own(&config, "b:1").occurring_in(b"https://desk.example/x/v1");
+    assert_eq!(found, ["https://desk.example/x"]);
 }
 
 #[test]
-fn every_name_of_the_loopback_address_is_this_servers_own() {
+fn an_own_url_occurs_however_its_slashes_are_written() {
     let config = ApiConfig::default();
-    let own = |host| OwnUrls::of(&parts("/", PROXY, &[("host", host)]), &config);
-    let all = ["http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost:8080"];
-    for host in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST:8080"] {
-        assert_eq!(own(host).0, all, "{host}");
-    }
-    assert_eq!(own("desk.example").0, ["http://desk.example"]);
-    assert!(own("not a host").0.is_empty());
-    let found = own("localhost:8080").occurring_in(br#"{"url":"http:\/\/127.0.0.1:8080\/v1"}"#);
-    assert_eq!(found, ["http://127.0.0.1:8080"]);
-    assert!(own("desk.example").occurring_in(b"desk").is_empty());
+    let found = own(&config, "h:8080").occurring_in(br#"{"url":"http:\/\/h:8080\/v1"}"#);
+    assert_eq!(found, ["http://h:8080"]);
+    assert!(own(&config, "desk.example").occurring_in(b"desk").is_empty());
+    assert!(own(&config, "not a host").occurring_in(b"not a host").is_empty());
 }
 
 #[test]
 fn the_base_url_is_inserted_at_every_position() {
-    let base = BaseUrl::of(&parts("/", PROXY, &[("host", "h")]), &ApiConfig::default());
+    let base = BaseUrl("http://h".into());
     assert_eq!(base.inserted(b"a/b/c".to_vec(), &[1, 3]), b"ahttp://h/bhttp://h/c");
     assert_eq!(base.inserted(b"a".to_vec(), &[]), b"a");
     assert_eq!(BaseUrl::default().inserted(b"a/".to_vec(), &[1]), b"a/");

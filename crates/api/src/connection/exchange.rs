@@ -11,7 +11,7 @@ use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::timing::{Overtime, TimeLimits, Timing};
+use super::timing::{ClientTimeout, TimeLimits, Timing};
 
 /// How far the answer to the last request is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -103,11 +103,11 @@ impl Exchange {
     }
 
     /// Waits until the client has exceeded one of its times; returns which one.
-    pub(super) async fn overtime(&self) -> Overtime {
+    pub(super) async fn timeout(&self) -> ClientTimeout {
         loop {
             let due = match self.0.lock().timing.check(Instant::now()) {
                 Ok(due) => due,
-                Err(overtime) => return overtime,
+                Err(timeout) => return timeout,
             };
             tokio::time::sleep_until(due).await;
         }

@@ -38,7 +38,7 @@ use crate::seen::{Event, Origin, Seen};
 use exchange::{Direction, Exchange};
 use room::ConnectionMemory;
 use stream::ObservedStream;
-use timing::Overtime;
+use timing::ClientTimeout;
 
 /// The most bytes of the head of a request: twice the longest target that hyper reads, because
 /// filters are part of the target.
@@ -112,17 +112,17 @@ pub(crate) async fn serve(
             }
             tracing::debug!(%error, "a connection ended early");
         },
-        overtime = times.overtime() => log_overtime(&shared.seen, address, overtime),
+        timeout = times.timeout() => log_timeout(&shared.seen, address, timeout),
         () = slot.ended() => tracing::debug!("a connection made room for another one"),
     }
 }
 
 /// A connection that is only silent is nothing unusual.
-fn log_overtime(seen: &Seen, PeerAddress(peer): PeerAddress, overtime: Overtime) {
-    let what = match overtime {
-        Overtime::Idle => return,
-        Overtime::Head => "the head of a request came too slowly",
-        Overtime::Answer => "an answer was received too slowly",
+fn log_timeout(seen: &Seen, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
+    let what = match timeout {
+        ClientTimeout::Idle => return,
+        ClientTimeout::Head => "the head of a request came too slowly",
+        ClientTimeout::Answer => "an answer was received too slowly",
     };
     if let Some(left_out) = seen.line(Event::TooSlow, Origin::Address(peer)) {
         tracing::warn!(%peer, left_out, "{what}; the connection ends");

@@ -28,7 +28,7 @@ impl TimeLimits {
 
 /// A time that a client has exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overtime {
+pub(super) enum ClientTimeout {
     Idle,
     Head,
     /// The answer was received too slowly.
@@ -99,21 +99,21 @@ impl Timing {
     }
 
     /// When to look again, or the time that the client has exceeded.
-    pub(super) fn check(&mut self, now: Instant) -> Result<Instant, Overtime> {
+    pub(super) fn check(&mut self, now: Instant) -> Result<Instant, ClientTimeout> {
         if let Some(since) = self.stuck
             && now >= since + self.pace.left()
         {
             self.is_too_slow |= !self.pace.add(now - since, 0);
             self.stuck = Some(now);
         }
-        let (overtime, due) = match self.phase {
-            Phase::Idle(since) => (Overtime::Idle, since + self.limits.idle),
-            Phase::Head(since) => (Overtime::Head, since + self.limits.head),
-            Phase::Request => (Overtime::Answer, now + LOOK_EVERY),
-            Phase::Answer(since) => (Overtime::Answer, since + self.limits.pace.whole),
+        let (timeout, due) = match self.phase {
+            Phase::Idle(since) => (ClientTimeout::Idle, since + self.limits.idle),
+            Phase::Head(since) => (ClientTimeout::Head, since + self.limits.head),
+            Phase::Request => (ClientTimeout::Answer, now + LOOK_EVERY),
+            Phase::Answer(since) => (ClientTimeout::Answer, since + self.limits.pace.whole),
         };
         if self.is_too_slow || now >= due {
-            return Err(if self.is_too_slow { Overtime::Answer } else { overtime });
+            return Err(if self.is_too_slow { ClientTimeout::Answer } else { timeout });
         }
         let due = self.stuck.map_or(due, |since| due.min(since + self.pace.left()));
         Ok(due.min(now + LOOK_EVERY.min(self.limits.head)))
@@ -144,10 +144,13 @@ mod tests {
         }
 
         /// The seconds until it has exceeded a time, and which; none within two hours.
-        fn ends(&mut self, each_second: impl Fn(&mut Timing, Instant)) -> Option<(u64, Overtime)> {
+        fn ends(
+            &mut self,
+            each_second: impl Fn(&mut Timing, Instant),
+        ) -> Option<(u64, ClientTimeout)> {
             for second in 0..7200 {
-                if let Err(overtime) = self.timing.check(self.now) {
-                    return Some((second, overtime));
+                if let Err(timeout) = self.timing.check(self.now) {
+                    return Some((second, timeout));
                 }
                 self.now += Duration::from_secs(1);
                 each_second(&mut self.timing, self.now);
@@ -158,23 +161,23 @@ mod tests {
 
     #[test]
     fn a_head_has_ten_seconds_and_silence_a_minute() {
-        assert_eq!(Client::new().ends(|_, _| {}), Some((60, Overtime::Idle)));
+        assert_eq!(Client::new().ends(|_, _| {}), Some((60, ClientTimeout::Idle)));
         let mut slow = Client::new();
         slow.timing.received(slow.now);
-        assert_eq!(slow.ends(Timing::received), Some((10, Overtime::Head)));
+        assert_eq!(slow.ends(Timing::received), Some((10, ClientTimeout::Head)));
         let mut client = Client::new();
         client.timing.begin();
         assert_eq!(client.ends(|_, _| {}), None, "the server may take its time");
         client.timing.end(client.now);
-        assert_eq!(client.ends(|_, _| {}), Some((60, Overtime::Idle)));
+        assert_eq!(client.ends(|_, _| {}), Some((60, ClientTimeout::Idle)));
     }
 
     #[test]
     fn an_answer_that_is_not_read_ends_after_the_grace_and_one_window() {
         let mut unread = Client::receives(true);
         unread.timing.sent(unread.now, None);
-        assert_eq!(unread.ends(|_, _| {}), Some((40, Overtime::Answer)));
-        for (bytes, end) in [(1023, Some((40, Overtime::Answer))), (1024, None)] {
+        assert_eq!(unread.ends(|_, _| {}), Some((40, ClientTimeout::Answer)));
+        for (bytes, end) in [(1023, Some((40, ClientTimeout::Answer))), (1024, None)] {
             let mut client = Client::receives(true);
             client.timing.sent(client.now, None);
             let found = client.ends(|timing, now| {
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_answer_has_thirty_minutes_unless_it_is_a_stream_or_a_file() {
-        for (is_long, end) in [(false, Some((1800, Overtime::Answer))), (true, None)] {
+        for (is_long, end) in [(false, Some((1800, ClientTimeout::Answer))), (true, None)] {
             let found = Client::receives(is_long).ends(|timing, now| {
                 timing.sent(now, None);
                 timing.sent(now, Some(1 << 20));

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use futures_util::FutureExt as _;
 use futures_util::future::try_join;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,10 +16,10 @@ struct Wire {
     silent: Arc<AtomicBool>,
 }
 
-/// Far shorter than the timeouts of the database.
+/// How long the engine waits for a silent database; far shorter than the timeouts of the database.
 const BOUND: Duration = Duration::from_millis(400);
 /// A limit that even a slow machine does not reach.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Wire {
     async fn new() -> Self {
@@ -60,16 +59,23 @@ impl Wire {
         let address = PostgresAddress::parse(&url).unwrap();
         let engine =
             Engine::of(address.connector().unwrap(), Database { pooled: false, nodes }).unwrap();
-        *engine.bounds.lock() = Bounds::short(BOUND);
         Self { engine: Arc::new(engine), silent }
     }
 
+    /// From now on the engine gives up after [`BOUND`]. A slow machine may reach that even if the
+    /// database answers, so only commands that must fail run like this.
+    fn hurry(&self) {
+        *self.engine.bounds.lock() = Bounds::short(BOUND);
+    }
+
     fn fall_silent(&self) {
+        self.hurry();
         self.silent.store(true, Ordering::SeqCst);
     }
 
-    /// Ends the silence. New connections must work.
+    /// Ends the silence and the hurry. New connections must work.
     async fn assert_recovers(&self) {
+        *self.engine.bounds.lock() = Bounds::default();
         self.silent.store(false, Ordering::SeqCst);
         let one = self.engine.write((), |client, ()| {
             Box::pin(async { Ok(client.row("SELECT 1", &[]).await?.get::<_, i32>(0)) })
@@ -98,6 +104,7 @@ async fn writes_to_a_silent_database_end_in_time() {
     let silent = wire.engine.write((), |client, ()| Box::pin(client.batch("SELECT 1")));
     assert_unreachable(in_time(silent).await);
     wire.assert_recovers().await;
+    wire.hurry();
     let change = wire.engine.write_blocking({
         let silent = Arc::clone(&wire.silent);
         move |db| {
@@ -114,6 +121,7 @@ async fn writes_to_a_silent_database_end_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unlimited_write_outlasts_the_limit_of_others() {
     let wire = Wire::new().await;
+    wire.hurry();
     let sleep = format!("SELECT pg_sleep({})", 2.0 * BOUND.as_secs_f64());
     let limited = wire.engine.write_blocking({
         let sleep = sleep.clone();
@@ -128,6 +136,7 @@ async fn an_unlimited_write_outlasts_the_limit_of_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_without_an_answer_is_not_a_success() {
     let wire = Wire::new().await;
+    wire.hurry();
     let write = wire.engine.write(Arc::clone(&wire.silent), |client, silent| {
         Box::pin(async {
             client.batch("SELECT 1").await?;
@@ -265,43 +274,70 @@ async fn a_read_in_one_flight_leaves_no_transaction_open() {
     }
 }
 
+/// A lock that another session holds on the table of a copy, so that the copy waits.
+struct Barrier(tokio_postgres::Client);
+
+impl Barrier {
+    async fn new(engine: &Engine) -> Self {
+        let (client, connection) = engine.connector.connect().await.unwrap();
+        tokio::spawn(connection);
+        Self(client)
+    }
+
+    async fn close(&self) {
+        let lock = "BEGIN; LOCK TABLE copied_in_background IN SHARE MODE";
+        self.0.batch_execute(lock).await.unwrap();
+    }
+
+    async fn open(&self) {
+        self.0.batch_execute("COMMIT").await.unwrap();
+    }
+
+    /// Returns once a copy waits for the lock.
+    async fn is_reached(&self) {
+        let waiting = "SELECT FROM pg_locks
+             WHERE relation = 'copied_in_background'::regclass AND NOT granted";
+        while self.0.query(waiting, &[]).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_ends_during_a_background_copy_is_rolled_back() {
-    // Enough to be under way when the write ends.
-    const UNDER_WAY: i64 = 300_000;
-    // Few enough to be copied within the bound of a write on a busy machine.
-    const COPIED: i64 = 3_000;
+    const ROWS: i64 = 3_000;
     let wire = Wire::new().await;
     let table = "CREATE TABLE IF NOT EXISTS copied_in_background (domain_id BIGINT NOT NULL)";
     wire.engine.write((), |client, ()| Box::pin(client.batch(table))).await.unwrap();
+    let barrier = Barrier::new(&wire.engine).await;
     // Whether the work awaits the copy, and its result.
     let cases =
         [(false, Ok(())), (false, Err(StoreError::LeaseLost)), (true, Ok(())), (false, Ok(()))];
     let mut stored = 0;
     for (waits, outcome) in cases {
         let is_good = waits && outcome.is_ok();
-        let rows_sent = if waits { COPIED } else { UNDER_WAY };
-        let mut context = Some(outcome);
-        let write = wire.engine.write_once(&mut context, |client, outcome| {
+        let mut context = (Some(outcome), &barrier);
+        let write = wire.engine.write_once(&mut context, |client, (outcome, barrier)| {
             Box::pin(async move {
                 let copy = client.prepare_copy("copied_in_background (domain_id)").await?;
                 let mut rows = CopyRows::new();
-                for _ in 0..rows_sent {
+                for _ in 0..ROWS {
                     rows.row(1).add(1_i64);
                 }
-                let mut copying = std::pin::pin!(client.copy_in_background([(copy, rows)]));
-                assert!(
-                    copying.as_mut().now_or_never().is_none(),
-                    "the copy takes longer than one poll"
-                );
                 if waits {
-                    copying.await?;
+                    client.copy_in_background([(copy, rows)]).await?;
+                } else {
+                    barrier.close().await;
+                    let copying = client.copy_in_background([(copy, rows)]);
+                    barrier.is_reached().await;
+                    drop(copying);
+                    barrier.open().await;
                 }
                 outcome.take().unwrap()
             })
         });
         assert_eq!(in_time(write).await.is_ok(), is_good);
-        stored += if is_good { COPIED } else { 0 };
+        stored += if is_good { ROWS } else { 0 };
         let count = wire.engine.write((), |client, ()| {
             Box::pin(async {
                 let count = "SELECT count(*) FROM copied_in_background WHERE domain_id = $1";

@@ -12,12 +12,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::real_server::RealServer;
-use crate::server::{OTHER, Server, WRITE};
+use crate::server::{OTHER, PATIENCE, Server, WRITE, until};
 use crate::wire::connect;
 
 const MIB: usize = 1 << 20;
-/// How long an event may take on a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 on_each_store!(
     a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,
@@ -118,11 +116,9 @@ async fn a_long_issue_among_short_ones_is_in_its_place_on_every_page() {
 async fn who_finds_no_memory_waits_a_second_and_gets_503_while_health_answers() {
     let config = ApiConfig { memory_bytes: 8 * MIB, ..ApiConfig::default() };
     let server = Server::configured(config).await;
-    *server.store.list_takes.lock().unwrap() = Duration::from_secs(8);
+    let gate = server.store.list_gate.close();
     let slow = tokio::spawn(server.request(Method::GET, "/v1/acme/issues").send());
-    while server.store.listed.lock().unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the list begins", async || !server.store.listed.lock().unwrap().is_empty()).await;
     let begun = Instant::now();
     let own = server.request(Method::GET, "/v1/acme/issues").send();
     let other = server.bare(Method::GET, "/v1/other/issues").bearer_auth(OTHER).send();
@@ -137,8 +133,8 @@ async fn who_finds_no_memory_waits_a_second_and_gets_503_while_health_answers() 
         assert!(problem["detail"].as_str().unwrap().contains("memory"), "{problem}");
     }
     assert!(begun.elapsed() >= Duration::from_secs(1));
+    gate.notify_one();
     assert_eq!(slow.await.unwrap().unwrap().status(), 200);
-    *server.store.list_takes.lock().unwrap() = Duration::ZERO;
     assert_eq!(server.get("/v1/acme/issues").await.status(), 200, "the memory was returned");
 }
 
@@ -242,12 +238,11 @@ async fn idle_connections_draw_from_the_budget() {
         idle.push(connect(&server).await);
     }
     // The server accepts them one by one.
-    let until = async |status: u16| {
-        let answered = async { while server.get("/v1/acme/issues").await.status() != status {} };
-        tokio::time::timeout(PATIENCE, answered).await.expect("the answer comes");
+    let answered = async |status: u16| {
+        until("the answer", async || server.get("/v1/acme/issues").await.status() == status).await;
     };
-    until(503).await;
+    answered(503).await;
     assert_eq!(server.get("/healthz").await.status(), 200);
     drop(idle);
-    until(200).await;
+    answered(200).await;
 }

@@ -2,6 +2,7 @@
 //! a key takes effect.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +12,7 @@ use reqwest::Method;
 
 use crate::scripted_store::NOW;
 use crate::server::{OTHER, READ, Server, WRITE, snapshot};
+use crate::still_clock::StillClock;
 
 const PATHS: [&str; 8] = [
     "/v1/acme/issues",
@@ -166,6 +168,7 @@ async fn a_new_key_works_at_once_and_a_revoked_one_stops_within_five_seconds() {
     server.store.add_key("fresh", 1, "acme", Access::Read);
     assert_eq!(status().await, 200);
     server.store.change_key("fresh", |key| key.revoked_at = Some(NOW));
-    tokio::time::sleep(std::time::Duration::from_millis(4500)).await;
-    assert_eq!(status().await, 401);
+    let mut clock = StillClock::new();
+    clock.pass(Duration::from_secs(5)).await;
+    assert_eq!(clock.at_once(status()).await, 401);
 }

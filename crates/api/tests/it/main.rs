@@ -89,4 +89,5 @@ mod revoked;
 mod scripted_store;
 mod server;
 mod shutdown;
+mod still_clock;
 mod wire;

@@ -43,8 +43,8 @@ pub(crate) struct ScriptedStore {
     pub(crate) staged: Mutex<Vec<StagePayload>>,
     /// The ids of tasks whose staged blocks were discarded.
     pub(crate) discarded: Mutex<Vec<String>>,
-    /// Staging waits for this notification, if there is one.
-    pub(crate) stage_gate: Mutex<Option<Arc<Notify>>>,
+    /// Staging waits at this gate.
+    pub(crate) stage_gate: Gate,
     pub(crate) task_reads: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
     pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
@@ -62,8 +62,28 @@ pub(crate) struct ScriptedStore {
     pub(crate) records_fault: Mutex<Option<fn() -> StoreError>>,
     /// The size of every attachment, and the number of its damaged piece.
     pub(crate) file: Mutex<(u64, u32)>,
-    /// How long a list takes.
-    pub(crate) list_takes: Mutex<Duration>,
+    /// A list waits at this gate.
+    pub(crate) list_gate: Gate,
+}
+
+/// A notification that commands wait for, if there is one. The first notification opens the gate.
+#[derive(Default)]
+pub(crate) struct Gate(Mutex<Option<Arc<Notify>>>);
+
+impl Gate {
+    /// Closes the gate. The notification opens it again.
+    pub(crate) fn close(&self) -> Arc<Notify> {
+        self.0.lock().unwrap().insert(Arc::default()).clone()
+    }
+
+    async fn pass(&self) {
+        let gate = self.0.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.notified().await;
+            // Open from now on.
+            gate.notify_one();
+        }
+    }
 }
 
 impl ScriptedStore {
@@ -211,12 +231,7 @@ impl Submit for ScriptedStore {
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.may_fail()?;
-            let gate = self.stage_gate.lock().unwrap().clone();
-            if let Some(gate) = gate {
-                gate.notified().await;
-                // Open from now on.
-                gate.notify_one();
-            }
+            self.stage_gate.pass().await;
             self.staged.lock().unwrap().push(command);
             Ok(())
         })
@@ -330,9 +345,8 @@ impl Issues for ScriptedStore {
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
         self.listed.lock().unwrap().push(request);
-        let takes = *self.list_takes.lock().unwrap();
         Box::pin(async move {
-            tokio::time::sleep(takes).await;
+            self.list_gate.pass().await;
             self.may_fail()?;
             Ok(self.page.lock().unwrap().clone())
         })

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use caseload_api::{ApiConfig, AppState, serve};
 use caseload_model::key::Access;
@@ -13,6 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::scripted_store::{NOW, ScriptedStore};
 
+/// How long an event may take on a loaded machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// The texts of the keys that every server knows.
 pub(crate) const WRITE: &str = "write-key";
 pub(crate) const READ: &str = "read-key";
@@ -93,6 +96,16 @@ impl Server {
     pub(crate) async fn snapshot(&self, path: &str) -> String {
         snapshot(self.get(path).await).await
     }
+}
+
+/// Waits until a condition holds.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let so = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, so).await.is_ok(), "not in time: {what}");
 }
 
 /// The URL of a path; a URL is itself.

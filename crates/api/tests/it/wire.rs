@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::server::{Server, WRITE};
+use crate::server::{PATIENCE, Server, WRITE};
 
 pub(crate) async fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(server.address).await.unwrap()
@@ -17,7 +17,7 @@ pub(crate) async fn connect(server: &Server) -> TcpStream {
 /// Reads until the server closes the connection.
 pub(crate) async fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    let read = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
+    let read = timeout(PATIENCE, stream.read_to_end(&mut answer));
     let _ = read.await.expect("the server closes the connection");
     String::from_utf8_lossy(&answer).into_owned()
 }

@@ -10,9 +10,12 @@ use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Body, Method, RequestBuilder, Response};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::real_server::RealServer;
-use crate::server::READ;
+use crate::server::{READ, WRITE, until};
+use crate::wire::rest;
 
 on_each_store!(
     a_replayed_answer_of_any_call_says_so,
@@ -179,54 +182,58 @@ async fn faults_of_the_key_are_reported_with_the_other_faults() {
     real.stop().await;
 }
 
+/// A request with the key on a connection of its own, up to its body, which the server reads now.
+async fn begun(real: &RealServer, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(real.address).await.unwrap();
+    let head = format!(
+        "POST {PATH} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nExpect: 100-continue\r\n\
+         Authorization: Bearer {WRITE}\r\nIdempotency-Key: key\r\nContent-Length: {}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n\r\n",
+        real.address,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100");
+    stream
+}
+
 async fn a_key_whose_first_request_still_arrives_is_in_progress() {
     let real = RealServer::without_runner(ApiConfig::default()).await;
-    let (feed, arriving) = tokio::sync::mpsc::channel::<&'static str>(4);
-    let body = futures_util::stream::unfold(arriving, |mut arriving| async move {
-        let piece = arriving.recv().await?;
-        Some((Ok::<_, std::io::Error>(piece), arriving))
-    });
-    let slow = real
-        .request(Method::POST, PATH)
-        .header("Idempotency-Key", "key")
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .body(Body::wrap_stream(body));
-    feed.send("action=create_core_profiles&").await.unwrap();
-    let slow = tokio::spawn(slow.send());
+    let form = "action=create_core_profiles&payload=%5B%7B%7D%5D";
+    let mut slow = begun(&real, form).await;
     let repeat = || {
         let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
         real.request(Method::POST, PATH).header("Idempotency-Key", "key").form(&form)
     };
-    // Until the slow request has reached the server, others may be first. They do not count here.
-    tokio::time::sleep(Duration::from_millis(200)).await;
     let answer = repeat().send().await.unwrap();
     assert_eq!(answer.headers()["retry-after"], "1");
     let (status, _, body) = whole(answer).await;
     assert_eq!((status, code(&body).as_str()), (409, "idempotency_in_progress"));
     assert_eq!(hits(&real).await, 0);
-    feed.send("payload=%5B%7B%7D%5D").await.unwrap();
-    drop(feed);
-    let first = whole(slow.await.unwrap().unwrap()).await;
-    assert_eq!(first.0, 201);
-    assert_eq!(sent(repeat()).await, first);
+    slow.write_all(form.as_bytes()).await.unwrap();
+    let first = rest(&mut slow).await;
+    let (status, location, body) = sent(repeat()).await;
+    assert_eq!(status, 201);
+    for part in ["\r\nHTTP/1.1 201 ", &format!("\r\nlocation: {location}\r\n"), &body] {
+        assert!(first.contains(part), "{part} is not in {first}");
+    }
     real.stop().await;
 }
 
 async fn a_client_that_disconnects_leaves_its_key_free() {
     let real = RealServer::without_runner(ApiConfig::default()).await;
-    let endless = futures_util::stream::pending::<Result<&'static str, std::io::Error>>();
-    let gone = lines(&real, "key", LINES).body(Body::wrap_stream(endless));
-    assert!(tokio::time::timeout(Duration::from_millis(100), gone.send()).await.is_err());
-    let limit = Duration::from_secs(5);
-    let answered = async {
-        loop {
-            match sent(lines(&real, "key", LINES)).await.0 {
-                409 => tokio::time::sleep(Duration::from_millis(20)).await,
-                other => break other,
-            }
-        }
-    };
-    assert_eq!(tokio::time::timeout(limit, answered).await.expect("the mark goes"), 201);
+    let gone = begun(&real, LINES).await;
+    assert_eq!(sent(lines(&real, "key", LINES)).await.0, 409);
+    drop(gone);
+    let mut status = 409;
+    until("the mark goes", async || {
+        status = sent(lines(&real, "key", LINES)).await.0;
+        status != 409
+    })
+    .await;
+    assert_eq!(status, 201);
     real.stop().await;
 }
 

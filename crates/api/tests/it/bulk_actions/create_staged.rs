@@ -1,7 +1,6 @@
 //! Payloads that are too long for memory: their blocks are staged while they arrive and become one
 //! task. A payload that is refused or breaks off leaves no blocks in the store.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
@@ -9,10 +8,9 @@ use caseload_teststore::on_each_store;
 use futures_util::StreamExt as _;
 use reqwest::{Body, Method};
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use crate::real_server::RealServer;
-use crate::server::Server;
+use crate::server::{PATIENCE, Server, until};
 
 on_each_store!(a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothing,);
 
@@ -58,16 +56,9 @@ fn pieces(body: &str, breaks_off: bool) -> Body {
 
 /// Waits until the server has discarded the staged blocks, and returns the ids of their tasks.
 async fn discarded(server: &Server) -> Vec<String> {
-    let some = async {
-        loop {
-            let discarded = server.store.discarded.lock().unwrap().clone();
-            if !discarded.is_empty() {
-                return discarded;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), some).await.expect("it is discarded")
+    let ids = || server.store.discarded.lock().unwrap().clone();
+    until("they are discarded", async || !ids().is_empty()).await;
+    ids()
 }
 
 #[tokio::test]
@@ -112,8 +103,7 @@ async fn a_short_payload_is_not_staged() {
 #[tokio::test]
 async fn an_upload_is_read_while_the_store_stages_its_first_blocks() {
     let server = Server::start().await;
-    let gate = Arc::new(Notify::new());
-    *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
+    let gate = server.store.stage_gate.close();
     // More than the buffers between client and server hold, and less than the limit of an upload.
     let body = body(&entries_of(9800, 90).join("\n"), "--b--\r\n");
     let last = futures_util::stream::once(async move {
@@ -125,7 +115,7 @@ async fn an_upload_is_read_while_the_store_stages_its_first_blocks() {
         body.as_bytes().chunks(50_000).map(|piece| Ok(piece.to_vec())).collect();
     let all = futures_util::stream::iter(pieces).chain(last);
     let answer = request.body(Body::wrap_stream(all)).send();
-    let answer = tokio::time::timeout(Duration::from_secs(20), answer).await.expect("it is read");
+    let answer = tokio::time::timeout(PATIENCE, answer).await.expect("it is read");
     assert_eq!(answer.unwrap().status(), 201);
     assert!(server.store.created.lock().unwrap()[0].staged > 0);
 }
@@ -133,8 +123,7 @@ async fn an_upload_is_read_while_the_store_stages_its_first_blocks() {
 #[tokio::test]
 async fn blocks_in_the_middle_of_staging_are_discarded_if_the_client_disconnects() {
     let server = Server::start().await;
-    let gate = Arc::new(Notify::new());
-    *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
+    let gate = server.store.stage_gate.close();
     let body = body(&entries(6000).join("\n"), "");
     let request = server.request(Method::POST, PATH).header("Content-Type", FORM);
     request.body(pieces(&body, true)).send().await.unwrap_err();

@@ -1,7 +1,6 @@
 //! Results that expire: refused from `expires_at` on, removed an hour later.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use caseload_teststore::on_each_store;
 use reqwest::Method;
@@ -9,6 +8,7 @@ use serde_json::Value;
 
 use super::support::{DAY, PATH, this};
 use crate::real_server::RealServer;
+use crate::server::until;
 
 on_each_store!(expired_results_are_refused_then_removed_and_the_task_remains,);
 
@@ -32,9 +32,7 @@ async fn expired_results_are_refused_then_removed_and_the_task_remains() {
     assert_eq!(answer.json::<Value>().await.unwrap()["code"], "expired");
     assert!(kept().await, "a download that began before may go on");
     real.turned.fetch_add(DAY, Ordering::SeqCst);
-    while kept().await {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("the results are removed", async || !kept().await).await;
     assert_eq!(real.store.payload_block(real.domain, &id, 0).await.unwrap(), None);
     assert_eq!(real.json(&this(&task)).await["counts"], task["counts"]);
     assert_eq!(real.json(PATH).await["total-hits"], 1);

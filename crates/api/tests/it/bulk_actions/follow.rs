@@ -1,31 +1,39 @@
 //! `GET …/bulk_actions/{task_id}` with `wait`, and as a stream of events: an answer is sent when
 //! there is a new record and not before, followers share the reads of the store, and a server that
-//! stops answers all of them.
+//! stops answers all of them. The clock is stopped, so that each wait is exact.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use caseload_model::key::Access;
 use caseload_model::task::{Counts, Task, TaskStatus};
 use caseload_teststore::on_each_store;
+use futures_util::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
 
 use crate::real_server::RealServer;
 use crate::scripted_store::NOW;
 use crate::server::{Server, snapshot};
+use crate::still_clock::StillClock;
 
 on_each_store!(real_tasks_are_followed_to_their_end,);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions/t";
+/// In this time the server reads the followed tasks once.
+const ROUND: Duration = Duration::from_millis(150);
 
-async fn with_running_task() -> Server {
+async fn with_running_task() -> (Server, StillClock) {
     let server = Server::start().await;
     server.store.add_completed("t", 1, &["{}\n{}\n{}\n"], &[]);
     run(&server, 1);
-    server
+    (server, StillClock::new())
+}
+
+/// How often the task was read so far.
+fn reads(server: &Server) -> usize {
+    server.store.task_reads.load(Ordering::SeqCst)
 }
 
 /// Sets how many entries the task has processed.
@@ -46,14 +54,20 @@ fn complete(server: &Server) {
     });
 }
 
-fn ask(server: &Server, query: &str) -> JoinHandle<(Value, Duration)> {
+fn ask(server: &Server, query: &str) -> JoinHandle<Value> {
     let request = server.request(Method::GET, &format!("{PATH}{query}"));
     tokio::spawn(async move {
-        let begun = Instant::now();
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 200);
-        (answer.json().await.unwrap(), begun.elapsed())
+        answer.json().await.unwrap()
     })
+}
+
+/// Asks with a wait, and returns once the first round of reads shows that the task is followed.
+async fn ask_and_wait(server: &Server, clock: &mut StillClock) -> JoinHandle<Value> {
+    let asked = ask(server, "?wait=60");
+    clock.until(|| reads(server) >= 2).await;
+    asked
 }
 
 async fn events_of(server: &Server) -> Response {
@@ -69,9 +83,9 @@ fn records(text: &str) -> Vec<Value> {
     events.map(|event| serde_json::from_str(event).unwrap()).collect()
 }
 
-/// The next record, which must arrive soon.
-async fn next(answer: &mut Response) -> Option<Value> {
-    let piece = timeout(Duration::from_secs(5), answer.chunk()).await.expect("in time").unwrap()?;
+/// The next record, which must arrive at once.
+async fn next(clock: &mut StillClock, answer: &mut Response) -> Option<Value> {
+    let piece = clock.at_once(answer.chunk()).await.unwrap()?;
     let found = records(std::str::from_utf8(&piece).unwrap());
     assert_eq!(found.len(), 1, "one event per change");
     found.into_iter().next()
@@ -79,44 +93,44 @@ async fn next(answer: &mut Response) -> Option<Value> {
 
 #[tokio::test]
 async fn a_wait_ends_when_the_task_completes() {
-    let server = with_running_task().await;
-    let asked = ask(&server, "?wait=30");
-    sleep(Duration::from_millis(150)).await;
+    let (server, mut clock) = with_running_task().await;
+    let asked = ask_and_wait(&server, &mut clock).await;
+    // Progress alone does not end a wait.
     run(&server, 2);
-    sleep(Duration::from_millis(250)).await;
-    assert!(!asked.is_finished(), "progress alone does not end a wait");
+    clock.pass(ROUND).await;
+    clock.until(|| reads(&server) >= 3).await;
     complete(&server);
-    let (task, took) = asked.await.unwrap();
-    assert_eq!(task["status"], "completed");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    clock.pass(ROUND).await;
+    assert_eq!(clock.at_once(asked).await.unwrap()["status"], "completed");
 }
 
 #[tokio::test]
 async fn a_wait_ends_when_its_time_is_up() {
-    let server = with_running_task().await;
-    let asked = ask(&server, "?wait=1");
-    sleep(Duration::from_millis(300)).await;
+    let (server, mut clock) = with_running_task().await;
+    let asked = ask_and_wait(&server, &mut clock).await;
     run(&server, 2);
-    let (task, took) = asked.await.unwrap();
+    clock.pass(Duration::from_secs(59)).await;
+    clock.until(|| reads(&server) >= 3).await;
+    clock.at_once(server.get("/healthz")).await;
+    assert!(!asked.is_finished());
+    clock.pass(Duration::from_secs(2)).await;
+    let task = clock.at_once(asked).await.unwrap();
     assert_eq!((&task["status"], &task["progress"]), (&"processing".into(), &66.into()));
-    assert!((Duration::from_secs(1)..Duration::from_secs(4)).contains(&took), "{took:?}");
 }
 
 #[tokio::test]
 async fn a_wait_ends_at_once_without_a_reason_to_wait() {
-    let server = with_running_task().await;
+    let (server, mut clock) = with_running_task().await;
     for query in ["", "?wait=0", "?wait=00"] {
-        let (_, took) = ask(&server, query).await.unwrap();
-        assert!(took < Duration::from_secs(1), "{query} {took:?}");
+        clock.at_once(ask(&server, query)).await.unwrap();
     }
     complete(&server);
-    let (_, took) = ask(&server, "?wait=60").await.unwrap();
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    clock.at_once(ask(&server, "?wait=60")).await.unwrap();
 }
 
 #[tokio::test]
 async fn waits_that_are_not_a_number_of_seconds_are_refused() {
-    let server = with_running_task().await;
+    let (server, _clock) = with_running_task().await;
     for wait in ["61", "-1", "1.5", "", "x", "99999999999999999999", "%2B1"] {
         let answer = server.get(&format!("{PATH}?wait={wait}")).await;
         assert_eq!(answer.status(), 400, "{wait}");
@@ -128,40 +142,45 @@ async fn waits_that_are_not_a_number_of_seconds_are_refused() {
 
 #[tokio::test]
 async fn callers_that_wait_share_the_reads() {
-    let server = with_running_task().await;
-    let asked: Vec<_> = (0..100).map(|_| ask(&server, "?wait=2")).collect();
-    sleep(Duration::from_millis(700)).await;
-    let before = server.store.task_reads.load(Ordering::SeqCst);
-    sleep(Duration::from_millis(500)).await;
-    let reads = server.store.task_reads.load(Ordering::SeqCst) - before;
-    assert!((2..20).contains(&reads), "{reads} reads in half a second");
-    for asked in asked {
-        asked.await.unwrap();
+    let (server, mut clock) = with_running_task().await;
+    let asked: Vec<_> = (0..100).map(|_| ask(&server, "?wait=60")).collect();
+    // Each caller reads the task once.
+    clock.until(|| reads(&server) > 100).await;
+    for round in 1..10 {
+        assert_eq!(reads(&server), 100 + round);
+        clock.pass(ROUND).await;
+        clock.until(|| reads(&server) > 100 + round).await;
     }
-    sleep(Duration::from_millis(300)).await;
-    let before = server.store.task_reads.load(Ordering::SeqCst);
-    sleep(Duration::from_millis(300)).await;
-    assert_eq!(server.store.task_reads.load(Ordering::SeqCst), before, "the last caller has left");
+    clock.pass(Duration::from_mins(1)).await;
+    clock.at_once(join_all(asked)).await;
+    let before = reads(&server);
+    for _ in 0..5 {
+        clock.pass(ROUND).await;
+        clock.at_once(server.get("/healthz")).await;
+    }
+    assert_eq!(reads(&server), before, "the last caller has left");
 }
 
 #[tokio::test]
 async fn a_stream_sends_the_record_at_once_then_each_change_then_ends() {
-    let server = with_running_task().await;
+    let (server, mut clock) = with_running_task().await;
     let mut answer = events_of(&server).await;
-    assert_eq!(next(&mut answer).await.unwrap()["progress"], 33);
+    assert_eq!(next(&mut clock, &mut answer).await.unwrap()["progress"], 33);
     run(&server, 2);
-    assert_eq!(next(&mut answer).await.unwrap()["progress"], 66);
+    clock.pass(ROUND).await;
+    assert_eq!(next(&mut clock, &mut answer).await.unwrap()["progress"], 66);
     complete(&server);
-    let last = next(&mut answer).await.unwrap();
+    clock.pass(ROUND).await;
+    let last = next(&mut clock, &mut answer).await.unwrap();
     assert_eq!((&last["status"], &last["progress"]), (&"completed".into(), &100.into()));
-    assert_eq!(next(&mut answer).await, None);
+    assert_eq!(next(&mut clock, &mut answer).await, None);
     let whole = events_of(&server).await.text().await.unwrap();
     assert_eq!(records(&whole).len(), 1, "a completed task is one event: {whole}");
 }
 
 #[tokio::test]
 async fn events_equal_the_polled_records_and_are_never_compressed() {
-    let server = with_running_task().await;
+    let (server, _clock) = with_running_task().await;
     complete(&server);
     let polled = server.get(PATH).await.text().await.unwrap();
     let request = server.request(Method::GET, PATH).header("Accept", "text/event-stream");
@@ -172,7 +191,7 @@ async fn events_equal_the_polled_records_and_are_never_compressed() {
 
 #[tokio::test]
 async fn events_are_sent_only_if_accept_prefers_them() {
-    let server = with_running_task().await;
+    let (server, _clock) = with_running_task().await;
     complete(&server);
     for (accept, kind) in [
         ("*/*", "application/json"),
@@ -193,29 +212,26 @@ async fn events_are_sent_only_if_accept_prefers_them() {
 
 #[tokio::test]
 async fn followers_of_a_removed_task_stop() {
-    let server = with_running_task().await;
+    let (server, mut clock) = with_running_task().await;
+    let asked = ask_and_wait(&server, &mut clock).await;
     let mut answer = events_of(&server).await;
-    next(&mut answer).await.unwrap();
-    let asked = ask(&server, "?wait=60");
-    sleep(Duration::from_millis(200)).await;
+    next(&mut clock, &mut answer).await.unwrap();
     server.store.tasks.lock().unwrap().clear();
-    assert_eq!(next(&mut answer).await, None);
-    assert_eq!(asked.await.unwrap().0["status"], "processing");
+    clock.pass(ROUND).await;
+    assert_eq!(next(&mut clock, &mut answer).await, None);
+    assert_eq!(clock.at_once(asked).await.unwrap()["status"], "processing");
 }
 
 #[tokio::test]
 async fn a_server_that_stops_answers_all_callers_that_wait() {
-    let server = with_running_task().await;
-    let asked = ask(&server, "?wait=60");
+    let (server, mut clock) = with_running_task().await;
+    let asked = ask_and_wait(&server, &mut clock).await;
     let mut answer = events_of(&server).await;
-    next(&mut answer).await.unwrap();
-    sleep(Duration::from_millis(200)).await;
+    next(&mut clock, &mut answer).await.unwrap();
     let stopped = server.stop();
-    let (task, took) = asked.await.unwrap();
-    assert_eq!(task["status"], "processing");
-    assert!(took < Duration::from_secs(3), "{took:?}");
-    assert_eq!(next(&mut answer).await, None);
-    timeout(Duration::from_secs(3), stopped).await.expect("in time").unwrap().unwrap();
+    assert_eq!(clock.at_once(asked).await.unwrap()["status"], "processing");
+    assert_eq!(next(&mut clock, &mut answer).await, None);
+    clock.at_once(stopped).await.unwrap().unwrap();
 }
 
 async fn real_tasks_are_followed_to_their_end() {
@@ -242,28 +258,30 @@ async fn real_tasks_are_followed_to_their_end() {
 
 #[tokio::test]
 async fn a_revoked_key_ends_its_waits_within_five_seconds() {
-    let server = with_running_task().await;
+    let (server, mut clock) = with_running_task().await;
     server.store.add_key("short", 1, "acme", Access::Read);
-    let follow = |query: &str, accept: &str| {
+    let of_short = |query: &str, accept: &str| {
         let request = server.bare(Method::GET, &format!("{PATH}{query}")).bearer_auth("short");
-        let request = request.header("Accept", accept.to_owned());
-        tokio::spawn(async move {
-            let answer = request.send().await.unwrap();
-            (answer.status().as_u16(), answer.text().await.unwrap())
-        })
+        tokio::spawn(request.header("Accept", accept.to_owned()).send())
     };
-    let waits = follow("?wait=60", "application/json");
-    let stream = follow("", "text/event-stream");
+    let waits = of_short("?wait=60", "application/json");
+    clock.until(|| reads(&server) >= 2).await;
+    let mut stream = of_short("", "text/event-stream").await.unwrap().unwrap();
+    assert_eq!(stream.status(), 200);
+    assert!(next(&mut clock, &mut stream).await.is_some());
     // The stream of a key that still works continues.
     let mut other = events_of(&server).await;
-    assert!(next(&mut other).await.is_some());
-    sleep(Duration::from_secs(1)).await;
-    assert!(!waits.is_finished() && !stream.is_finished());
+    assert!(next(&mut clock, &mut other).await.is_some());
+    let before = server.store.key_reads.load(Ordering::SeqCst);
+    clock.pass(Duration::from_secs(6)).await;
+    clock.until(|| server.store.key_reads.load(Ordering::SeqCst) >= before + 2).await;
+    clock.at_once(server.get("/healthz")).await;
+    assert!(!waits.is_finished());
     server.store.change_key("short", |key| key.revoked_at = Some(NOW));
-    let both = async { (waits.await.unwrap(), stream.await.unwrap()) };
-    let (waited, streamed) = timeout(Duration::from_secs(5), both).await.expect("within 5 s");
-    assert_eq!(waited.0, 401, "{}", waited.1);
-    assert_eq!((streamed.0, records(&streamed.1).len()), (200, 1));
+    clock.pass(Duration::from_secs(5)).await;
+    assert_eq!(clock.at_once(waits).await.unwrap().unwrap().status(), 401);
+    assert_eq!(next(&mut clock, &mut stream).await, None);
     complete(&server);
-    assert_eq!(next(&mut other).await.unwrap()["status"], "completed");
+    clock.pass(ROUND).await;
+    assert_eq!(next(&mut clock, &mut other).await.unwrap()["status"], "completed");
 }

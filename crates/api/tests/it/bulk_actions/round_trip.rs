@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::real_server::RealServer;
-use crate::server::{READ, WRITE};
+use crate::server::{READ, WRITE, until};
 
 on_each_store!(
     exported_profiles_are_unchanged_if_imported_again,
@@ -109,9 +109,7 @@ async fn the_use_of_a_key_is_stored_and_the_server_is_ready() {
         let used = |id: &str| keys.iter().find(|key| key.id == id).unwrap().last_used_at;
         (used(&format!("key-{WRITE}")), used(&format!("key-{READ}")))
     };
-    while used().await.0.is_none() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until("the use is stored", async || used().await.0.is_some()).await;
     let (write, read) = used().await;
     assert_eq!(write.unwrap().0 % 60_000, 0, "stored to the minute");
     assert_eq!(read, None);

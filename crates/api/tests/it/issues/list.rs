@@ -149,7 +149,7 @@ async fn a_list_past_its_deadline_names_the_filters_on_texts() {
 async fn a_store_that_exceeds_its_deadline_is_not_waited_for() {
     let config = ApiConfig { query_timeout: Duration::from_millis(50), ..ApiConfig::default() };
     let server = Server::configured(config).await;
-    *server.store.list_takes.lock().unwrap() = Duration::from_mins(1);
+    let _closed = server.store.list_gate.close();
     let answer = server.get(PATH).await;
     assert_eq!(answer.status(), 503);
     let body: Value = answer.json().await.unwrap();

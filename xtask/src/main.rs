@@ -18,7 +18,7 @@ commands:
   tidy     check sizes, module headers, words, attributes, prose, circles of files and imports
   prose    list the habits of prose that `tidy` counts; PATH... limits it to files or folders
   circles  list the circles of files that need each other
-  limits   write docs/limits.md, the table of all named limits
+  limits   compare the figures in the pages with the code
   tables   write the country and language tables of crates/model
            --iso-codes FILE           iso_3166-1.json of the package iso-codes
            --iso-639 FILE             iso_639-2.json of the same package; may be given again

@@ -13,8 +13,6 @@ pub(super) struct Constant {
     /// Relative to the repository.
     pub(super) path: String,
     pub(super) name: String,
-    /// The first sentence of its documentation.
-    pub(super) meaning: String,
     expression: String,
     pub(super) value: Option<Value>,
 }
@@ -27,23 +25,9 @@ pub(super) enum Value {
     Time(Duration),
 }
 
-/// Words of a name that make its constant a limit or a measure.
-const LIMIT_WORDS: [&str; 10] =
-    ["MAX", "MIN", "LIMIT", "BYTES", "KIB", "MS", "SECONDS", "ENTRIES", "ISSUES", "DAYS"];
-
 impl Constant {
-    /// Whether the constant bounds or measures something.
-    pub(super) fn is_limit(&self) -> bool {
-        let is_time = matches!(self.value, Some(Value::Time(_)));
-        let is_constant = self.name.starts_with(|char: char| char.is_ascii_uppercase())
-            && !self.name.contains(|char: char| char.is_ascii_lowercase());
-        self.value.is_some()
-            && is_constant
-            && (is_time || self.name.split('_').any(|word| LIMIT_WORDS.contains(&word)))
-    }
-
     /// The crate's folder: `model` of `crates/model/src/task.rs`.
-    pub(super) fn crate_folder(&self) -> &str {
+    fn crate_folder(&self) -> &str {
         self.path.split('/').nth(1).unwrap_or_default()
     }
 
@@ -83,7 +67,6 @@ pub(super) fn collect(sources: &[Source]) -> Vec<Constant> {
 
 fn of_file(source: &Source) -> Vec<Constant> {
     let lines: Vec<&str> = source.scrubbed.code.lines().collect();
-    let comments: Vec<&str> = source.scrubbed.comments.lines().collect();
     let mut constants = Vec::new();
     let mut function = "";
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| !source.is_test_line(*index))
@@ -95,13 +78,7 @@ fn of_file(source: &Source) -> Vec<Constant> {
             .or_else(|| number_of_a_field(line))
             .or_else(|| number_of_an_arm(line, function));
         let Some((name, expression)) = found else { continue };
-        constants.push(Constant {
-            path: source.path.clone(),
-            name,
-            meaning: meaning(&comments[..index]),
-            expression,
-            value: None,
-        });
+        constants.push(Constant { path: source.path.clone(), name, expression, value: None });
     }
     constants
 }
@@ -138,16 +115,6 @@ fn number(name: &str, expression: &str) -> Option<String> {
         || expression.starts_with("Duration::from_");
     let is_name = name.chars().all(|char| char.is_alphanumeric() || char == '_');
     (is_number && is_name).then(|| expression.to_owned())
-}
-
-/// The first sentence of the comment that ends just above.
-fn meaning(comments: &[&str]) -> String {
-    let above = comments.iter().rev().map_while(|line| line.trim().strip_prefix("///"));
-    let mut lines: Vec<&str> = above.map(str::trim).collect();
-    lines.reverse();
-    let text = lines.join(" ");
-    let end = text.find(". ").map_or(text.len(), |at| at + 1);
-    text[..end].trim_end_matches('.').to_owned()
 }
 
 /// The values that an expression may name, by file and name.
@@ -337,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_fields_and_arms_are_found_and_are_not_limits() {
+    fn numbers_of_fields_and_arms_are_found() {
         let code = "fn size(self) {\nSelf { wait: 1,\n    held_bytes: 8 << 20,\n\
                     every: Duration::from_secs(1),\nSelf::Issues => 8 << 20,\nname: \"x\",\n";
         let source = Source::new("crates/api/src/config.rs", code.to_owned());
@@ -345,20 +312,12 @@ mod tests {
         let names: Vec<&str> = constants.iter().map(|constant| constant.name.as_str()).collect();
         assert_eq!(names, ["held_bytes", "every", "size::Issues"]);
         assert_eq!(constants[0].value, Some(Value::Bytes(8 << 20)));
-        assert!(constants.iter().all(|constant| !constant.is_limit()));
     }
 
     #[test]
     fn test_code_and_other_types_are_left_out() {
         assert_eq!(values("#[cfg(test)]\nmod tests {\n    const A_MAX: u8 = 1;\n}\n"), []);
         assert_eq!(value("const A_MAX: &str = \"one\";\n"), None);
-    }
-
-    #[test]
-    fn the_first_sentence_of_the_comment_is_the_meaning() {
-        let code = "/// How long\n/// it is. More.\npub const A_MAX: usize = 1;\n";
-        let source = Source::new("crates/model/src/task.rs", code.to_owned());
-        assert_eq!(collect(&[source])[0].meaning, "How long it is");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::constants::{Constant, Value};
-use super::page::grouped;
 
 /// A sentence or a cell with figures.
 pub(super) struct Figure {
@@ -144,6 +143,22 @@ fn in_unit(value: Value, unit: &str) -> Option<String> {
     }
 }
 
+/// A number with commas between its thousands.
+fn grouped(number: i128) -> String {
+    let digits = number.to_string();
+    if number < 1000 {
+        return digits;
+    }
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// Compares the pages with the code. Each problem is one line.
 pub(super) fn check(
     pages: &[(&str, String)],
@@ -252,6 +267,12 @@ mod tests {
             let found = problems("", fragment, sources);
             assert!(found[0].contains(reason), "{found:?} for {fragment}");
         }
+    }
+
+    #[test]
+    fn a_number_has_commas_between_its_thousands() {
+        let shown = [999, 50_000, 253_402_300_799_999].map(grouped);
+        assert_eq!(shown, ["999", "50,000", "253,402,300,799,999"]);
     }
 
     #[test]

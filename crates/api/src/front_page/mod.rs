@@ -23,12 +23,11 @@ const SUMMARY: &str =
     "A server for support-desk data: bulk actions on end-user profiles, and issues.";
 
 /// The pages of the documentation, by name.
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 4] = [
     ("console.md", include_str!("../../../../docs/console.md")),
     ("api.md", include_str!("../../../../docs/api.md")),
     ("program.md", include_str!("../../../../docs/program.md")),
     ("operating.md", include_str!("../../../../docs/operating.md")),
-    ("limits.md", include_str!("../../../../docs/limits.md")),
 ];
 
 /// `GET /`: HTML for browsers, JSON for everyone else.

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its findings")]
 
 mod limits;
+mod reference;
 mod source;
 mod tables;
 mod tidy;
@@ -19,6 +20,7 @@ commands:
   prose    list the habits of prose that `tidy` counts; PATH... limits it to files or folders
   circles  list the circles of files that need each other
   limits   compare the figures in the pages with the code
+  reference  write docs/reference.md, the calls and records of the API, from openapi.json
   tables   write the country and language tables of crates/model
            --iso-codes FILE           iso_3166-1.json of the package iso-codes
            --iso-639 FILE             iso_639-2.json of the same package; may be given again
@@ -33,13 +35,14 @@ fn main() -> ExitCode {
         Some((command, paths)) if command == "prose" => tidy::run_prose(repository_root(), paths),
         Some((command, [])) if command == "circles" => tidy::run_circles(repository_root()),
         Some((command, [])) if command == "limits" => limits::run(repository_root()),
+        Some((command, [])) if command == "reference" => reference::run(repository_root()),
         Some((command, options)) if command == "tables" => tables::run(repository_root(), options),
         Some((command, [])) if matches!(command.as_str(), "help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
         }
         Some((command, [extra, ..]))
-            if matches!(command.as_str(), "tidy" | "circles" | "limits") =>
+            if matches!(command.as_str(), "tidy" | "circles" | "limits" | "reference") =>
         {
             return misused(&format!("`{command}` takes no options, but got `{extra}`"));
         }

@@ -149,7 +149,7 @@ fn stack(routes: Router, state: &AppState) -> Router {
 
 async fn unknown_path(request: Request) -> Problem {
     let detail = format!(
-        "no resource has the path {}; docs/api.md, \"Paths and spellings\", lists the paths",
+        "no resource has the path {}; docs/reference.md lists the paths",
         request.uri().path()
     );
     Problem::new(ErrorCode::NotFound, detail)

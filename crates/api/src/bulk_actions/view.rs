@@ -1,5 +1,5 @@
-//! The task record in its wire form. Names, order and types are those of docs/api.md, "Task". Links
-//! begin with the base URL of the request; in a stored answer they are paths.
+//! The task record in its wire form. Names, order and types are those of docs/reference.md, "Task".
+//! Links begin with the base URL of the request; in a stored answer they are paths.
 
 use std::ops::Not;
 

@@ -23,11 +23,12 @@ const SUMMARY: &str =
     "A server for support-desk data: bulk actions on end-user profiles, and issues.";
 
 /// The pages of the documentation, by name.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("console.md", include_str!("../../../../docs/console.md")),
     ("api.md", include_str!("../../../../docs/api.md")),
     ("program.md", include_str!("../../../../docs/program.md")),
     ("operating.md", include_str!("../../../../docs/operating.md")),
+    ("reference.md", include_str!("../../../../docs/reference.md")),
 ];
 
 /// `GET /`: HTML for browsers, JSON for everyone else.

@@ -1,5 +1,5 @@
 //! The description of the metrics, which need no key.
-//! The list of metrics is in docs/api.md.
+//! The list of metrics is in docs/operating.md.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(crate) fn paths() -> Value {
         "The text format 0.0.4 of Prometheus. It contains no domain \
          name, record id or key. A caller on another machine needs a key of any domain. If the \
          operator has set an address for metrics, they are there alone. The metrics are listed in \
-         docs/api.md, \"Health and metrics\".",
+         docs/operating.md, \"Read metrics\".",
     );
     let metrics = metrics.fails(&[ErrorCode::Unauthorized, ErrorCode::NotFound]);
     let metrics = metrics.answers(

@@ -8,6 +8,12 @@ pub(crate) fn schema(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
+/// The schema with a description of its value.
+pub(crate) fn described(description: &str, mut schema: Value) -> Value {
+    schema["description"] = description.into();
+    schema
+}
+
 /// A record as the value of a map, or null.
 pub(crate) fn or_null(record: Value) -> Value {
     json!({"oneOf": [record, null_value()]})

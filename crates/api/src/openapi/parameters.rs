@@ -110,7 +110,13 @@ pub(crate) fn bound() -> Value {
 
 /// An instant in an answer.
 pub(crate) fn instant() -> Value {
-    json!({"type": "integer", "format": "int64", "minimum": 0, "examples": [1_767_225_600_000_u64]})
+    json!({
+        "type": "integer",
+        "format": "int64",
+        "minimum": 0,
+        "description": "Unix milliseconds.",
+        "examples": [1_767_225_600_000_u64],
+    })
 }
 
 pub(crate) fn common() -> Value {

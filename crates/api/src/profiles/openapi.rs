@@ -264,7 +264,8 @@ fn fields() -> Value {
         ),
         "name": query(
             "name",
-            "A part of any component of the name, without regard to case.",
+            "A literal part of any component of `names`, or of `name` of app profiles; case is \
+             ignored.",
             json!({"type": "string", "minLength": 1}),
         ),
     })

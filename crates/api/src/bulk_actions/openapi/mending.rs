@@ -62,12 +62,16 @@ pub(super) fn parameters() -> Value {
         "pointer": query(
             "pointer",
             &format!(
-                "Records with a fault at this RFC 6901 pointer, as the record spells it. \
-                 {OTHER_LISTS}"
+                "Records with a fault at this RFC 6901 pointer, as the record spells it; the empty \
+                 one finds faults of whole entries. {OTHER_LISTS}"
             ),
             json!({"type": "string", "minLength": 1}),
         ),
-        "error-excludes": query_words("excludes", "Members that are left out.", &["entry"]),
+        "error-excludes": query_words(
+            "excludes",
+            "`entry` leaves out `entry` and `raw`.",
+            &["entry"],
+        ),
         "result-includes": query_words(
             "includes",
             "`changes`: the records of dry runs of updates and upserts have the changes.",

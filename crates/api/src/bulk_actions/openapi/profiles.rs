@@ -7,8 +7,10 @@ use caseload_model::profile::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::openapi::json::{merged, schema};
+use crate::openapi::json::{described, merged, schema};
 use crate::openapi::parameters::instant;
+
+const COUNTRY: &str = "ISO 3166-1: a two- or three-letter code, or a name, in any case.";
 
 pub(super) fn schemas() -> Value {
     json!({
@@ -95,7 +97,10 @@ fn deletion() -> Value {
 }
 
 fn stored(description: &str, ids: &Value, fields: &Value) -> Value {
-    let times = json!({"created_at": instant(), "updated_at": instant()});
+    let times = json!({
+        "created_at": described("When the profile was created: Unix milliseconds.", instant()),
+        "updated_at": described("When it last changed: Unix milliseconds.", instant()),
+    });
     let id = ids.as_object().and_then(|ids| ids.keys().next());
     json!({
         "type": "object",
@@ -136,7 +141,12 @@ fn lookup(name: &str, id: Value) -> Value {
 }
 
 fn profile_id() -> Value {
-    json!({"type": "string", "pattern": "^[0-9]+$", "examples": ["1666311221477632"]})
+    json!({
+        "type": "string",
+        "pattern": "^[0-9]+$",
+        "description": "The id that the server gave: about 16 digits, unique in the domain.",
+        "examples": ["1666311221477632"],
+    })
 }
 
 fn any_profile_id() -> Value {
@@ -147,6 +157,7 @@ fn pid() -> Value {
     json!({
         "type": "string",
         "minLength": 1,
+        "description": "The id of the app profile.",
         "examples": ["acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"],
     })
 }
@@ -154,9 +165,12 @@ fn pid() -> Value {
 /// The members of an app profile that come from the issues of its author.
 fn app_head() -> Value {
     json!({
-        "app_id": {"type": "string"},
-        "name": {"type": "string"},
-        "emails": {"type": "array", "items": {"type": "string"}},
+        "app_id": described("The app of the issues.", json!({"type": "string"})),
+        "name": described("The name of the author.", json!({"type": "string"})),
+        "emails": described(
+            "The addresses of the author.",
+            json!({"type": "array", "items": {"type": "string"}}),
+        ),
     })
 }
 
@@ -190,6 +204,7 @@ fn custom_fields(patch: bool) -> Value {
         "maxProperties": COLLECTION_ELEMENTS_MAX,
         "propertyNames": {"maxLength": KEY_CHARS_MAX},
         "additionalProperties": {"anyOf": [text, {"type": number}]},
+        "description": "Texts and numbers, by key.",
     });
     value(patch, map)
 }
@@ -198,6 +213,7 @@ fn core_fields(patch: bool) -> Value {
     let component = || text(patch, "A component of the name.");
     let names = json!({
         "type": "object",
+        "description": "Components of the name.",
         "properties": {
             "first_name": component(),
             "last_name": component(),
@@ -207,16 +223,23 @@ fn core_fields(patch: bool) -> Value {
         "additionalProperties": false,
     });
     let max = COLLECTION_ELEMENTS_MAX;
-    let list = |items: Value| json!({"type": "array", "maxItems": max, "items": items});
-    let age = json!({"type": "number", "minimum": 0, "maximum": 150});
+    let list = |about, items: Value| {
+        described(about, json!({"type": "array", "maxItems": max, "items": items}))
+    };
+    let age = described("Age.", json!({"type": "number", "minimum": 0, "maximum": 150}));
     let active = json!({"type": "integer", "minimum": 0, "maximum": 253_402_300_799_999_u64});
+    let active = described("Unix milliseconds.", active);
+    let tag = json!({"type": "string", "maxLength": TAG_CHARS_MAX});
     json!({
-        "identities": value(patch, list(schema("Identity"))),
+        "identities": value(
+            patch,
+            list("Each belongs to at most one core profile of the domain.", schema("Identity")),
+        ),
         "names": value(patch, names),
-        "tags": value(patch, list(json!({"type": "string", "maxLength": TAG_CHARS_MAX}))),
+        "tags": value(patch, list("Tags.", tag)),
         "custom_fields": custom_fields(patch),
         "full_privacy_enabled": boolean(patch, "Whether the user enabled full privacy."),
-        "last_country": text(patch, "ISO 3166-1: a two- or three-letter code, or a name."),
+        "last_country": text(patch, COUNTRY),
         "last_city": text(patch, "City."),
         "age": value(patch, age),
         "lifetime_value": number(patch, "Lifetime value."),
@@ -224,7 +247,7 @@ fn core_fields(patch: bool) -> Value {
         "user_vip_segment": text(patch, "VIP segmentation."),
         "user_support_status": text(patch, "Support status."),
         "accepted_t_and_c": boolean(patch, "Whether terms and conditions were accepted."),
-        "preferred_language": text(patch, "ISO 639-1 code."),
+        "preferred_language": text(patch, "ISO 639-1 code, in any case."),
         "last_active_date": value(patch, active),
     })
 }
@@ -239,9 +262,9 @@ fn app_fields(patch: bool) -> Value {
         "accepted_t_and_c": boolean(patch, "Whether terms and conditions were accepted."),
         "app_status": text(patch, "App status."),
         "user_support_status": text(patch, "Support status."),
-        "country": text(patch, "ISO 3166-1: a two- or three-letter code, or a name."),
+        "country": text(patch, COUNTRY),
         "city": text(patch, "City."),
-        "language": text(patch, "ISO 639-1 code."),
+        "language": text(patch, "ISO 639-1 code, in any case."),
         "app_rating": number(patch, "Rating the user gave the app."),
         "lifetime_value": number(patch, "Lifetime value."),
     })
@@ -263,7 +286,8 @@ fn identity() -> Value {
         "description": format!(
             "Exactly one identity type and its value, at most {IDENTITY_VALUE_CHARS_MAX} \
              characters (`uid` {UID_VALUE_CHARS_MAX}); further members are metadata, stored \
-             unchanged."
+             unchanged, at most {COLLECTION_ELEMENTS_MAX}, with keys of {KEY_CHARS_MAX} \
+             characters. `email` compares without case, the others exactly."
         ),
         "properties": kinds,
         "oneOf": one_of,

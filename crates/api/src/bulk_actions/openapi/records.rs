@@ -2,10 +2,10 @@
 
 use caseload_model::error_code::{EntryErrorCode, EntryWarningCode};
 use caseload_model::record::WARNINGS_MAX;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::format::LINES;
-use crate::openapi::json::{merged, schema};
+use crate::openapi::json::{described, merged, schema};
 use crate::openapi::operation::add_lines;
 use crate::openapi::parameters::instant;
 
@@ -87,6 +87,10 @@ fn changes() -> Value {
 
 fn of_all() -> Value {
     let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let meanings: Map<_, _> = EntryErrorCode::ALL
+        .iter()
+        .map(|code| (code.as_str().to_owned(), meaning(*code).into()))
+        .collect();
     json!({
         "ProfileResult": {
             "description": "Depends on the action of the task: the outcome of the entry, or for a \
@@ -106,8 +110,14 @@ fn of_all() -> Value {
             &[],
             json!({
                 "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},
-                "created_at": instant(),
-                "original_created_at": instant(),
+                "created_at": described(
+                    "Only if the time was shifted: the creation time that the issue got.",
+                    instant(),
+                ),
+                "original_created_at": described(
+                    "Only if the time was shifted: the creation time of the entry.",
+                    instant(),
+                ),
                 "warnings": {
                     "type": "array",
                     "minItems": 1,
@@ -120,8 +130,67 @@ fn of_all() -> Value {
         "ErrorRecord": error_record(),
         "EntryFault": entry_fault(),
         "EntryWarning": entry_warning(),
-        "EntryErrorCode": {"type": "string", "enum": codes},
+        "EntryErrorCode": {
+            "type": "string",
+            "description": "The fault of an entry.",
+            "enum": codes,
+            "x-enum-descriptions": meanings,
+        },
     })
+}
+
+/// When an entry has this fault.
+const fn meaning(code: EntryErrorCode) -> &'static str {
+    match code {
+        EntryErrorCode::InvalidJson => {
+            "The line is not JSON, or has a key twice in one map, half of a surrogate pair, or \
+             more than 100 levels."
+        }
+        EntryErrorCode::InvalidUtf8 => "The line is not UTF-8.",
+        EntryErrorCode::NotAMap => "The entry is JSON, but not a map.",
+        EntryErrorCode::TooLarge => {
+            "The entry is too large: a profile of more than 256 KiB, also after the update, or an \
+             issue of more than 8 MiB, also with its defaults."
+        }
+        EntryErrorCode::UnknownField => {
+            "There is no such field. The detail names the nearest known one."
+        }
+        EntryErrorCode::Required => "A required field is missing.",
+        EntryErrorCode::WrongType => {
+            "The value does not have the type of the field. Nothing is converted: `\"30\"` is not \
+             an age."
+        }
+        EntryErrorCode::TooLong => "A text has too many characters.",
+        EntryErrorCode::TooMany => "A list or map has too many members.",
+        EntryErrorCode::OutOfRange => "A number, time, URL or name is not one of those allowed.",
+        EntryErrorCode::UnknownCountry => "The value is not a name or code of ISO 3166-1.",
+        EntryErrorCode::UnknownLanguage => "The value is not a code of ISO 639-1.",
+        other => meaning_of_records(other),
+    }
+}
+
+/// When an entry has a fault that is about identities or stored records.
+const fn meaning_of_records(code: EntryErrorCode) -> &'static str {
+    match code {
+        EntryErrorCode::InvalidIdentity => "An identity has no type, two types, or an empty value.",
+        EntryErrorCode::DuplicateIdentity => "The entry has one identity twice.",
+        EntryErrorCode::IdentityConflict => {
+            "Another profile has the identity; `core-profile-id` is its id, unless an earlier \
+             entry of the same dry run has it."
+        }
+        EntryErrorCode::AmbiguousIdentity => {
+            "The identities belong to several profiles, and the entry has no `core-profile-id`; \
+             `core-profile-ids` are their ids."
+        }
+        EntryErrorCode::LastIdentity => "The update would leave the profile without an identity.",
+        EntryErrorCode::NotFound => {
+            "The domain has no profile with this id, or none with one of the identities."
+        }
+        EntryErrorCode::IdConflict => {
+            "An issue of this id with other content exists, and the task is not an upsert."
+        }
+        _ => "The server gave up this entry; a retry of the task tries it again.",
+    }
 }
 
 fn entry_fault() -> Value {
@@ -135,7 +204,7 @@ fn entry_fault() -> Value {
                 "description": "RFC 6901, into the entry: the faulty value, or the position \
                                 of a missing one.",
             },
-            "detail": {"type": "string"},
+            "detail": {"type": "string", "description": "The cause, and how to correct it."},
             "value": {"description": "The faulty value."},
             "core-profile-id": {
                 "type": "string",
@@ -159,12 +228,17 @@ fn entry_warning() -> Value {
         "type": "object",
         "required": ["code", "pointer", "detail", "value"],
         "properties": {
-            "code": {"type": "string", "enum": warnings},
+            "code": {
+                "type": "string",
+                "enum": warnings,
+                "description": "`looks_like_seconds`: a time is a number below 100,000,000,000, \
+                                which is before March 1973 in milliseconds.",
+            },
             "pointer": {
                 "type": "string",
                 "description": "RFC 6901, into the entry: the odd value.",
             },
-            "detail": {"type": "string"},
+            "detail": {"type": "string", "description": "The cause, and how to correct it."},
             "value": {"description": "The odd value, which was taken as it is."},
         },
     })
@@ -182,7 +256,11 @@ fn outcome(words: &[&str], ids: &[&str], own: Value) -> Value {
             "minimum": 1,
             "description": "The line of the payload, from 1.",
         },
-        "outcome": {"type": "string", "enum": words},
+        "outcome": {
+            "type": "string",
+            "enum": words,
+            "description": "The effect of the entry; of a dry run, the effect that it would have.",
+        },
     });
     let required: Vec<_> = ["index", "line", "outcome"].iter().chain(ids).collect();
     json!({
@@ -198,12 +276,25 @@ fn error_record() -> Value {
         "description": "An entry that failed, with all of its faults.",
         "required": ["index", "line", "errors"],
         "properties": {
-            "index": {"type": "integer", "minimum": 0},
-            "line": {"type": "integer", "minimum": 1},
+            "index": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The index of the entry, from 0.",
+            },
+            "line": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The line of the file, from 1; the element of an array.",
+            },
             "core-profile-id": {"description": "The id in the entry."},
             "pid": {"description": "The id in the entry."},
             "id": {"description": "The id in the entry."},
-            "errors": {"type": "array", "minItems": 1, "items": schema("EntryFault")},
+            "errors": {
+                "type": "array",
+                "minItems": 1,
+                "items": schema("EntryFault"),
+                "description": "At most 100 faults; the last one says how many more there are.",
+            },
             "entry": {
                 "type": "object",
                 "description": "The entry as the caller sent it.",

@@ -3,7 +3,7 @@
 use caseload_model::task::{Action, Family, Outcome, PAYLOAD_ENTRIES_MAX, TaskStatus};
 use serde_json::{Value, json};
 
-use crate::openapi::json::{merged, schema};
+use crate::openapi::json::{described, merged, schema};
 use crate::openapi::parameters::{header, instant, query, query_words};
 
 /// The id of the task in examples.
@@ -86,9 +86,6 @@ pub(super) fn schemas() -> Value {
 }
 
 fn task() -> Value {
-    let time = || json!({"type": ["integer", "null"], "format": "int64", "minimum": 0});
-    let count = || json!({"type": "integer", "minimum": 0, "maximum": PAYLOAD_ENTRIES_MAX});
-    let path = || json!({"type": "string", "format": "uri-reference"});
     json!({
         "type": "object",
         "description": "A bulk action task. Its `status` goes from `created` to `completed`, the \
@@ -98,55 +95,82 @@ fn task() -> Value {
             "counts", "warnings", "created_at", "queued_at", "started_at", "completed_at",
             "expires_at", "file_name", "content_length", "submitted_by", "links",
         ],
-        "properties": merged([origin(), json!({
+        "properties": merged([json!({
             "task_id": {"type": "string", "format": "uuid"},
             "action": schema("Action"),
             "status": schema("TaskStatus"),
-            "progress": {"type": "integer", "minimum": 0, "maximum": 100},
+            "progress": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 100,
+                "description": "Percent. It never falls, and is 100 exactly from completion on.",
+            },
             "errors": {"type": "boolean", "description": "At least one entry failed."},
             "results": {"type": "boolean", "description": "The results can be read."},
             "outcome": {
-                "description": "How the task ended; null until then.",
+                "description": "How the task ended; null until then. \
+                                `completed_with_errors`: at least one entry failed. `cancelled`: \
+                                entries remained unprocessed. `failed`: five attempts met a \
+                                fault of the server.",
                 "oneOf": [schema("Outcome"), {"type": "null"}],
             },
-            "dry_run": {"type": "boolean"},
+            "dry_run": {"type": "boolean", "description": "The task writes nothing."},
             "upsert": {
                 "type": "boolean",
                 "description": "Only on an import that replaces issues: true.",
-            },
-            "counts": {
-                "type": "object",
-                "required": ["total", "succeeded", "failed", "unprocessed"],
-                "properties": {
-                    "total": count(),
-                    "succeeded": count(),
-                    "failed": count(),
-                    "unprocessed": count(),
-                },
             },
             "warnings": {
                 "type": "integer",
                 "minimum": 0,
                 "description": "The number of warnings in the result records.",
             },
-            "created_at": instant(),
-            "queued_at": time(),
-            "started_at": time(),
-            "completed_at": time(),
-            "expires_at": time(),
             "position": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "Only while the task waits: how many writing tasks of the domain \
-                                precede it.",
+                "description": "Only while the task waits, and not in the answer to POST: how \
+                                many writing tasks of the domain precede it.",
             },
-            "links": {
-                "type": "object",
-                "required": ["self", "results", "errors"],
-                "properties": {"self": path(), "results": path(), "errors": path()},
-            },
-        })]),
+        }), course(), origin()]),
         "examples": [task_example(Action::CreateCoreProfiles)],
+    })
+}
+
+/// The members that change while the task runs, and the links.
+fn course() -> Value {
+    let time = |about| {
+        let null = json!({"type": ["integer", "null"], "format": "int64", "minimum": 0});
+        described(about, null)
+    };
+    let count = |about| {
+        let count = json!({"type": "integer", "minimum": 0, "maximum": PAYLOAD_ENTRIES_MAX});
+        described(about, count)
+    };
+    let path = |about| described(about, json!({"type": "string", "format": "uri-reference"}));
+    json!({
+        "counts": {
+            "type": "object",
+            "required": ["total", "succeeded", "failed", "unprocessed"],
+            "properties": {
+                "total": count("Entries of the payload."),
+                "succeeded": count("Entries with a result record."),
+                "failed": count("Entries with an error record."),
+                "unprocessed": count("Entries that were not tried yet, or are not tried."),
+            },
+        },
+        "created_at": described("When the task was accepted: Unix milliseconds.", instant()),
+        "queued_at": time("When the task was queued; null before."),
+        "started_at": time("When a server began the task; null before."),
+        "completed_at": time("When its last entry had been applied; null before."),
+        "expires_at": time("From then on payload, results and errors are a 404 `expired`."),
+        "links": {
+            "type": "object",
+            "required": ["self", "results", "errors"],
+            "properties": {
+                "self": path("The task."),
+                "results": path("Its results."),
+                "errors": path("Its errors."),
+            },
+        },
     })
 }
 
@@ -155,19 +179,19 @@ fn origin() -> Value {
     json!({
         "file_name": {
             "type": ["string", "null"],
-            "description": "The name of the payload file; null without one.",
+            "description": "The name of the payload file, without folders and control characters; \
+                            of a name over 255 characters, the end. Null without one.",
         },
         "content_length": {
             "type": ["integer", "null"],
             "format": "int64",
             "minimum": 0,
-            "description": "Bytes of the payload without compression; null on tasks of \
-                            earlier versions.",
+            "description": "Bytes of the payload, without compression and the form around it; of \
+                            a retry, of its entries as lines.",
         },
         "submitted_by": {
             "type": ["object", "null"],
-            "description": "The key that submitted the task, with its name at that time; null on \
-                            tasks of earlier versions.",
+            "description": "The key that submitted the task, with its name at that time.",
             "required": ["key_id", "key_name"],
             "properties": {
                 "key_id": {"type": "string", "description": "The id of the API key."},

@@ -138,7 +138,7 @@ fn id(description: &str) -> Value {
     text(description, FOREIGN_ID_CHARS_MAX)
 }
 
-fn body(description: &str) -> Value {
+pub(super) fn body(description: &str) -> Value {
     let description = format!("{description} At most {MESSAGE_BODY_BYTES_MAX} bytes.");
     json!({"type": "string", "minLength": 1, "description": description})
 }

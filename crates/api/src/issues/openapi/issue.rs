@@ -5,7 +5,7 @@ use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::{ISSUE_MODE_DEFAULT, IssueState};
 use serde_json::{Map, Value, json};
 
-use crate::openapi::json::{into_members, schema};
+use crate::openapi::json::{described, into_members, schema};
 use crate::openapi::parameters::instant;
 
 /// The members of every issue, except `messages`, which `excludes` can remove.
@@ -54,9 +54,9 @@ pub(super) fn schemas() -> Value {
             "type": "object",
             "description": "An issue as an entry of `import_issues`, in the shape of lists with \
                             every word of `includes`. Only `created_at` is required, and null \
-                            counts as absent. docs/api.md, \"Importing issues\", has the defaults \
-                            of absent members. Scalars in `meta` become strings; `domain` is \
-                            ignored.",
+                            counts as absent; the guide has the defaults of absent members \
+                            (docs/api.md, \"Importing issues\"). Scalars in `meta` become strings; \
+                            `domain` is ignored.",
             "required": ["created_at"],
             "properties": fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
             "additionalProperties": false,
@@ -77,7 +77,10 @@ pub(super) fn schemas() -> Value {
                 "type": {"type": "string", "enum": [
                     "singleline", "multiline", "number", "date", "dropdown", "checkbox",
                 ]},
-                "value": {"type": ["string", "number", "boolean", "null"]},
+                "value": {
+                    "type": ["string", "number", "boolean", "null"],
+                    "description": "Without a value, or with null, the field is not set.",
+                },
             },
         },
         "IssueEnvelope": envelope("issues", "Issue"),
@@ -94,14 +97,27 @@ pub(crate) fn envelope(key: &str, record: &str) -> Value {
         "description": "A page. `total-hits` is exact, `total-pages` at least 1.",
         "required": ["page", "page-size", key, "total-hits", "total-pages"],
         "properties": {
-            "page": {"type": "integer", "minimum": 1},
-            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
-            "total-hits": {"type": "integer", "minimum": 0},
-            "total-pages": {"type": "integer", "minimum": 1},
+            "page": described("The page, from 1.", json!({"type": "integer", "minimum": 1})),
+            "page-size": page_size(),
+            "total-hits": total_hits(),
+            "total-pages": total_pages(),
         },
     });
     envelope["properties"][key] = json!({"type": "array", "items": schema(record)});
     envelope
+}
+
+fn page_size() -> Value {
+    let size = json!({"type": "integer", "minimum": 1, "maximum": 1000});
+    described("The most records of an answer.", size)
+}
+
+fn total_hits() -> Value {
+    described("All records that match.", json!({"type": "integer", "minimum": 0}))
+}
+
+fn total_pages() -> Value {
+    described("The pages that they fill.", json!({"type": "integer", "minimum": 1}))
 }
 
 /// The envelope of a step by cursor of these records.
@@ -127,11 +143,14 @@ fn cursor_envelope() -> Value {
                 "minimum": 1,
                 "description": "The number of answers so far, including this one.",
             },
-            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+            "page-size": page_size(),
             "issues": {"type": "array", "items": schema("Issue")},
-            "total-hits": {"type": "integer", "minimum": 0},
-            "total-pages": {"type": "integer", "minimum": 1},
-            "next-cursor": {"oneOf": [token, {"type": "null"}]},
+            "total-hits": total_hits(),
+            "total-pages": total_pages(),
+            "next-cursor": {
+                "description": "The `cursor` of the next request; null at the end.",
+                "oneOf": [token, {"type": "null"}],
+            },
         },
     })
 }
@@ -158,7 +177,10 @@ fn any_instant() -> Value {
         "description": "ISO 8601.",
         "examples": ["2023-01-01T02:21:46.000Z"],
     });
-    json!({"oneOf": [instant(), iso]})
+    json!({
+        "description": "Unix milliseconds, or ISO 8601 with `timestamp-format=iso-8601`.",
+        "oneOf": [instant(), iso],
+    })
 }
 
 fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
@@ -168,33 +190,38 @@ fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<St
 
 /// The members that are always included, and those about the origin of the issue.
 fn head(time: &Value, changed_at: &Value) -> Value {
-    let text = || json!({"type": "string"});
+    let text = |about| described(about, json!({"type": "string"}));
+    let texts = |about| described(about, json!({"type": "array", "items": {"type": "string"}}));
+    let id = json!({"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX});
     json!({
-        "id": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
-        "title": text(),
-        "tags": {"type": "array", "items": text()},
-        "app_id": text(),
-        "app_publish_id": text(),
-        "domain": text(),
-        "hs_user_id": {"type": "string", "description": "The `pid` of the author's app profile."},
-        "author_name": text(),
-        "author_email": text(),
-        "assignee_id": {
-            "type": "string",
-            "description": "The id of an agent, or `unassigned`.",
+        "id": described("The number of the issue in its domain.", id),
+        "title": text("The title; it may be empty."),
+        "tags": texts("The tags of the issue."),
+        "app_id": text("The app through which the issue came."),
+        "app_publish_id": text("The publish id of that app."),
+        "domain": text("The domain of the issue."),
+        "hs_user_id": text("The `pid` of the author's app profile."),
+        "author_name": text("The name of the author; it may be empty."),
+        "author_email": text("The address of the author; it may be empty."),
+        "assignee_id": text("The id of an agent, or `unassigned`."),
+        "assignee_name": {
+            "type": ["string", "null"],
+            "description": "The name of the agent; null if the issue is unassigned.",
         },
-        "assignee_name": {"type": ["string", "null"]},
-        "redacted": {"type": "boolean"},
+        "redacted": {"type": "boolean", "description": "Whether the issue was redacted."},
         "state_data": {
             "type": "object",
             "required": ["state", "changed_at"],
             "properties": {"state": schema("IssueState"), "changed_at": changed_at},
         },
         "created_at": time,
-        "original_created_at": time,
+        "original_created_at": described(
+            "Only of an import whose creation time was shifted: the time that was given.",
+            time.clone(),
+        ),
         "updated_at": time,
-        "language": text(),
-        "platform_type": text(),
+        "language": text("The language of the issue, if it is known."),
+        "platform_type": text("The platform, if it is known."),
         "issue_mode_data": {
             "type": "object",
             "required": ["issue_mode"],
@@ -205,34 +232,46 @@ fn head(time: &Value, changed_at: &Value) -> Value {
                 ),
             }},
         },
-        "cc": {"type": "array", "items": text()},
+        "cc": texts("Further addresses, if there are any."),
     })
 }
 
 /// The members that `includes` and `excludes` choose.
 fn optional_members(message: &str, note: &str) -> Value {
     let text = || json!({"type": "string"});
+    let label = || described("With `predict_labels`.", text());
+    let map = |about| described(about, json!({"type": "object", "additionalProperties": true}));
+    let rating = json!({"type": "integer", "minimum": 1, "maximum": 5});
     json!({
-        "messages": {"type": "array", "items": schema(message)},
+        "messages": described(
+            "In the order in which they were written or imported, unless `excludes` names them.",
+            json!({"type": "array", "items": schema(message)}),
+        ),
         "meta": {
             "type": "object",
             "description": "Strings, and maps of strings such as `application` and `hardware`.",
             "additionalProperties": true,
         },
-        "custom_fields": {"type": "object", "additionalProperties": schema("CustomField")},
-        "feedback_rating": {"type": "integer", "minimum": 1, "maximum": 5},
-        "feedback_comment": text(),
+        "custom_fields": described(
+            "With `custom_fields`, and always on a single issue: the fields by key.",
+            json!({"type": "object", "additionalProperties": schema("CustomField")}),
+        ),
+        "feedback_rating": described("With `feedback`, if the issue is rated.", rating),
+        "feedback_comment": described("With `feedback`, if there is a comment.", text()),
         "queue": {
             "type": ["object", "null"],
-            "description": "Null if the issue is in no queue.",
+            "description": "With `queue`. Null if the issue is in no queue.",
             "required": ["id", "name"],
             "properties": {"id": text(), "name": text()},
         },
-        "private_notes": {"type": "array", "items": schema(note)},
-        "current_predict_label": text(),
-        "original_predict_label": text(),
-        "sentiment_analysis": {"type": "object", "additionalProperties": true},
-        "smart_intents": {"type": "object", "additionalProperties": true},
+        "private_notes": described(
+            "With `private_notes`.",
+            json!({"type": "array", "items": schema(note)}),
+        ),
+        "current_predict_label": label(),
+        "original_predict_label": label(),
+        "sentiment_analysis": map("With `sentiment_analysis`."),
+        "smart_intents": map("With `smart_intents`."),
     })
 }
 
@@ -241,12 +280,22 @@ fn message(time: &Value, required: &[&str]) -> Value {
         "type": "object",
         "required": required,
         "properties": {
-            "id": {"type": "string"},
+            "id": {"type": "string", "description": "The id of the message."},
             "body": {"type": "string", "description": "It may contain markup."},
             "created_at": time,
-            "origin": {"type": "string", "enum": ["end-user", "helpshift"]},
+            "origin": {
+                "type": "string",
+                "enum": ["end-user", "helpshift"],
+                "description": "Who wrote it: the end user, or an agent or the desk \
+                                (`helpshift`).",
+            },
             "author": schema("Person"),
-            "attachments": {"type": "array", "minItems": 1, "items": schema("Attachment")},
+            "attachments": {
+                "type": "array",
+                "minItems": 1,
+                "items": schema("Attachment"),
+                "description": "Only if the message has files; `attachment` is the first of them.",
+            },
             "attachment": schema("Attachment"),
             "intent_labels": {"type": "array", "items": {}},
             "sentiment": {"type": "object", "additionalProperties": true},
@@ -272,9 +321,13 @@ fn person() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "name": {"type": "string"},
+            "name": {"type": "string", "description": "The name."},
             "id": {"type": "string", "description": "An app profile's `pid`, or an agent's id."},
-            "emails": {"type": "array", "items": {"type": "string"}},
+            "emails": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Addresses. A message of the desk's side has at least one.",
+            },
             "phone_number": {"type": "string"},
         },
     })
@@ -284,9 +337,16 @@ fn attachment() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "url": {"type": "string"},
-            "file_name": {"type": "string"},
-            "content_type": {"type": "string"},
+            "url": {
+                "type": "string",
+                "description": "It begins with `http://` or `https://`, or is a path. A file of \
+                                this server ends in `/v1/{domain}/attachments/{id}`.",
+            },
+            "file_name": {
+                "type": "string",
+                "description": "Without control characters and two dots in a row.",
+            },
+            "content_type": {"type": "string", "description": "The media type of the file."},
             "size": {"type": "integer", "minimum": 0, "description": "Bytes."},
         },
     })

@@ -4,15 +4,15 @@
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
-use caseload_model::issue::{TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX};
+use caseload_model::issue::{MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX};
 use serde_json::{Value, json};
 
-use super::forms::{QUEUE, form, with_fields};
+use super::forms::{QUEUE, body, form, with_fields};
 use crate::openapi::json::{null_value, schema};
 
 pub(super) fn schemas() -> Value {
     let create = [
-        ("message-body", required_text("The first message.")),
+        ("message-body", body("The first message.")),
         ("email", text("The address of the author.")),
         ("title", text("The default is the message.")),
         ("author-name", text("The name of the author.")),
@@ -28,7 +28,7 @@ pub(super) fn schemas() -> Value {
         ("identifier", id("Another name of the author.")),
     ];
     let message = [
-        ("message-body", required_text("The message.")),
+        ("message-body", body("The message.")),
         (
             "message-type",
             json!({"oneOf": [{"type": "string", "enum": ["Text"]}, {"type": "null"}]}),
@@ -82,7 +82,7 @@ fn bulk_edit() -> Value {
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.")),
         ("status", status()),
-        ("message-body", text("A message from the desk to each issue.")),
+        ("message-body", long_text("A message from the desk to each issue.")),
         ("custom_fields", custom_fields()),
         ("action_taken_by", text(who)),
     ];
@@ -127,6 +127,14 @@ fn object(fields: &[(&str, Value)], required: &[&str], members_min: usize) -> Va
 fn text(description: &str) -> Value {
     json!({
         "type": ["string", "null"], "maxLength": TEXT_CHARS_MAX, "description": description,
+    })
+}
+
+fn long_text(description: &str) -> Value {
+    json!({
+        "type": ["string", "null"],
+        "maxLength": MESSAGE_BODY_BYTES_MAX,
+        "description": description,
     })
 }
 

@@ -119,7 +119,7 @@ async fn the_use_of_a_key_is_stored_and_the_server_is_ready() {
 /// A JSON text, and the text that is stored or the code and pointer of its fault.
 type Rule<'a> = (&'a str, Result<&'a str, (&'a str, &'a str)>);
 
-/// The table of docs/api.md, "Numbers and texts survive".
+/// The promise of docs/api.md, "Numbers and texts survive".
 const RULES: [Rule<'static>; 17] = [
     ("1023.990", Ok("1023.990")),
     ("12345678901234567890.12", Ok("12345678901234567890.12")),

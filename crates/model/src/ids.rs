@@ -35,7 +35,7 @@ pub struct DomainName(String);
 pub struct InvalidDomainName(pub String);
 
 impl DomainName {
-    /// Reads a domain name; the rule is in docs/api.md, "Paths".
+    /// Reads a domain name; the rule is in docs/api.md, "Paths and spellings".
     pub fn parse(text: &str) -> Result<Self, InvalidDomainName> {
         let bytes = text.as_bytes();
         let word = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();

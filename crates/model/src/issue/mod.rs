@@ -1,5 +1,5 @@
 //! Issues: reading entries of `import_issues`, rendering, plans of imports and single writes, and
-//! the counters and terms that index an issue. Wire shape: docs/api.md, "Issue".
+//! the counters and terms that index an issue. Wire shape: docs/reference.md, "Issue".
 //!
 //! An issue is rendered once, when it is written; lists only concatenate the stored
 //! [`IssueFragments`]. [`IssueColumns`] repeat what filters and sorting need. Invariant: both are

@@ -67,12 +67,9 @@ fn open(path: &Path) -> Result<Connection> {
     let db = Connection::open(path)?;
     db.execute_batch(
         "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-         PRAGMA wal_autocheckpoint = 10000; PRAGMA cache_size = -65536;
-         CREATE TABLE app_profiles (domain_id INTEGER, pid TEXT, app_id TEXT, name TEXT,
-             emails BLOB, created_at INTEGER, updated_at INTEGER, fields BLOB,
-             PRIMARY KEY (domain_id, pid));",
+         PRAGMA wal_autocheckpoint = 10000; PRAGMA cache_size = -65536;",
     )?;
-    db.execute_batch(include_str!("../../../crates/store-sqlite/migrations/V2__issues.sql"))?;
+    db.execute_batch(include_str!("../../../crates/store-sqlite/migrations/V1__schema.sql"))?;
     Ok(db)
 }
 
@@ -90,8 +87,9 @@ fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
              VALUES (1, ?1, ?2, ?3, ?4, ?5, 0, ?6, NULL, ?7, ?8, ?9, ?10, ?11, ?12, NULL, ?13)",
         )?;
         let mut body = tx.prepare(
-            "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue)
-             VALUES (?1, ?2, ?3, x'7b7d', ?4, NULL, ?5)",
+            "INSERT INTO issue_bodies
+             (row, head, messages, meta, custom_fields, feedback, queue, checksums)
+             VALUES (?1, ?2, ?3, x'7b7d', ?4, NULL, ?5, zeroblob(40))",
         )?;
         let mut value = tx.prepare(
             "INSERT INTO issue_values (domain_id, kind, block, value, rows)
@@ -100,7 +98,9 @@ fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
              DO UPDATE SET rows = CAST(rows || excluded.rows AS BLOB)",
         )?;
         let mut profile = tx.prepare(
-            "INSERT INTO app_profiles VALUES (1, ?1, ?2, ?3, ?4, 0, 0, x'') ON CONFLICT DO NOTHING",
+            "INSERT INTO app_profiles (domain_id, pid, app_id, name, emails, created_at, updated_at,
+             fields, checksum, fields_checksum) VALUES (1, ?1, ?2, ?3, ?4, 0, 0, x'', 0, 0)
+             ON CONFLICT DO NOTHING",
         )?;
         for line in lines.lines() {
             let parsed: Line<'_> = serde_json::from_str(line)?;

@@ -18,8 +18,8 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Default for libraries that report each migration and each notice of the database.
-const QUIET: &str = "refinery_core=warn,tokio_postgres=warn";
+/// Default for the library that reports each notice of the database.
+const QUIET: &str = "tokio_postgres=warn";
 
 /// Starts logging for the rest of the process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {

@@ -184,7 +184,7 @@ impl Counts {
     }
 }
 
-/// The key and the file of a task. Tasks of earlier versions have none of it.
+/// The key and the file of a task. Over HTTP, every task has a key and a length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskOrigin {
     /// The name of the payload file, if the caller gave one.

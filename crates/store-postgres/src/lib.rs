@@ -10,7 +10,6 @@ mod copy;
 mod distribution;
 mod domains;
 mod engine;
-mod indexes;
 mod issues;
 mod node_watch;
 mod notify;

@@ -1,18 +1,10 @@
-//! The statements on sets of profiles ([`SetStore`]), each for many rows, and the completion of the
-//! sets of a store from before them.
+//! The statements on sets of profiles ([`SetStore`]), each for many rows.
 
-use caseload_model::ids::DomainId;
-use caseload_store::profile_sets::{
-    SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
-};
+use caseload_store::profile_sets::{SetKey, SetRow, SetStore, Span, instant_key};
 use caseload_store::sql::{Sql, Value};
 use caseload_store::{StoreError, values};
 
-use crate::engine::BlockingClient;
 use crate::tx::DomainTx;
-
-/// Profiles that are added to their sets at once.
-const PROFILES_AT_ONCE: i64 = 10_000;
 
 const ROWS_OF_IDS: &str = "SELECT s.kind, s.value, s.first_id, s.n, s.ids
      FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
@@ -109,24 +101,4 @@ struct Spans {
 
 fn blobs(values: &[Vec<u8>]) -> Vec<&[u8]> {
     values.iter().map(Vec::as_slice).collect()
-}
-
-/// Adds all profiles to their sets, in the transaction of the caller.
-pub(crate) fn complete(db: &BlockingClient<'_>) -> Result<(), StoreError> {
-    for domain in db.list("SELECT id FROM domains", &[], |row| row.get::<i64>(0))? {
-        let tx = DomainTx { db, domain: DomainId(domain) };
-        let mut after = i64::MIN;
-        loop {
-            let profiles = tx.list(
-                "SELECT id, created_at, updated_at, fields FROM core_profiles
-                 WHERE domain_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-                values![tx.domain, after, PROFILES_AT_ONCE],
-                |row| StoredProfile::read_at(row, 0),
-            )?;
-            let Some(last) = profiles.last() else { break };
-            after = last.id;
-            add_profiles(&tx, &profiles)?;
-        }
-    }
-    Ok(())
 }

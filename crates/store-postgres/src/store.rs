@@ -14,7 +14,6 @@ use tokio::sync::watch;
 
 use crate::address::PostgresAddress;
 use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
-use crate::indexes::complete_indexes;
 use crate::node_watch::NodeWatch;
 use crate::probe::Probe;
 use crate::tasks::{Avoided, Leases};
@@ -45,7 +44,6 @@ impl PostgresStore {
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;
-        complete_indexes(&engine).await?;
         let wake_ups = Arc::new(watch::Sender::new(0));
         let listener = match mode {
             OpenMode::Server => {

@@ -41,7 +41,7 @@ impl InMemoryStore {
     pub fn new() -> Result<Self, StoreError> {
         let conn = engine::open_in_memory()?;
         let select = "SELECT name FROM sqlite_schema WHERE type = 'table'
-                      AND name NOT LIKE 'refinery%' AND name <> 'probe' ORDER BY rowid DESC";
+                      AND name NOT IN ('caseload_migrations', 'probe') ORDER BY rowid DESC";
         let tables = Tx(&conn).list(select, &[], |row| row.get(0))?;
         Ok(Self { conn: Mutex::new(conn), tables })
     }

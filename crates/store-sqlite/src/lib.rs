@@ -10,7 +10,6 @@ mod copy;
 mod domains;
 mod engine;
 mod in_memory;
-mod indexes;
 mod issues;
 mod leftovers;
 mod probe;

@@ -13,7 +13,6 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Engine, LastMember, READ_BUDGET, Weight, WriteContext};
-use crate::indexes::complete_indexes;
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
 use crate::tx::{DomainTx, Tx};
@@ -39,7 +38,6 @@ impl SqliteStore {
         let last_member: LastMember = Box::new(move |now| leasing.member(now));
         let prepare = |conn: &Connection| {
             copy::refuse_unfinished(conn, path)?;
-            complete_indexes(conn)?;
             if mode == OpenMode::Server {
                 // The lock was free, so an earlier server is gone and its leases and uploads are
                 // void.

@@ -5,7 +5,7 @@
 
 use caseload_model::issue::write::Attachment;
 
-use crate::checksum::{ATTACHMENT_PIECES, ATTACHMENTS, sealed};
+use crate::checksum::{self, ATTACHMENT_PIECES, ATTACHMENTS, sealed};
 use crate::idempotency::CommandStore;
 use crate::{ATTACHMENT_PIECE_BYTES, StageAttachment, StoreError, values};
 
@@ -15,13 +15,19 @@ pub fn stage(store: &impl CommandStore, command: &StageAttachment) -> Result<(),
     store.require_caller(key.as_deref(), *now)?;
     if *number == 0 {
         store.change(
-            "INSERT INTO attachments (domain_id, id, file_name, content_type, size, created_at)
-             VALUES (?1, ?2, '', '', 0, ?3)",
-            values![domain, id, now],
+            "INSERT INTO attachments
+             (domain_id, id, file_name, content_type, size, created_at, checksum)
+             VALUES (?1, ?2, '', '', 0, ?3, ?4)",
+            values![
+                domain,
+                id,
+                now,
+                checksum::of(values![domain, id, None::<i64>, "", ""]) + now.0
+            ],
         )?;
     }
     let grown = store.change(
-        "UPDATE attachments SET size = size + ?3
+        "UPDATE attachments SET size = size + ?3, checksum = checksum + ?3
          WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL",
         values![domain, id, bytes.len() as u64],
     )?;
@@ -44,11 +50,12 @@ pub fn claim(
 ) -> Result<(), StoreError> {
     for Attachment { id, file_name, content_type, size } in files {
         let domain = store.domain();
+        let sum = checksum::of(values![domain, id, issue_id, file_name, content_type]);
         let claimed = store.change(
             "UPDATE attachments SET issue_id = ?3, file_name = ?4, content_type = ?5,
-             checksum = ?7 + created_at
-             WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL AND size = ?6",
-            &sealed(values![domain, id, issue_id, file_name, content_type, size]),
+             checksum = ?6 + size + created_at
+             WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL AND size = ?7",
+            values![domain, id, issue_id, file_name, content_type, sum, size],
         )?;
         if claimed == 0 {
             return Err(StoreError::AttachmentLost);

@@ -1,7 +1,6 @@
 //! Checksums of stored rows (XXH3), which show damage. A statement that writes a row writes its
 //! checksum; reads whose bytes are served or changed compare it, and the check compares all of
-//! them. Both backends store the same checksums. Rows of earlier versions have none until they are
-//! written again, because a checksum that is computed later would vouch for damaged bytes.
+//! them. Both backends store the same checksums.
 //!
 //! A checksum is a hash of most columns of the row plus the sum of the others. The columns that are
 //! summed are numbers that a statement changes without reading the row: it adds the difference. A
@@ -59,10 +58,10 @@ pub fn require_core_profile(
     (domain, id): (DomainId, i64),
     (created_at, updated_at): (UnixMillis, UnixMillis),
     fields: &[u8],
-    stored: Option<i64>,
+    stored: i64,
 ) -> Result<(), StoreError> {
     let sum = of_core_profile(domain, id, updated_at, fields).wrapping_add(created_at.0);
-    if stored.is_none_or(|stored| stored == sum) {
+    if stored == sum {
         return Ok(());
     }
     let named = [domain.0.to_string(), id.to_string()];
@@ -126,15 +125,13 @@ impl RowSum {
         self.columns.len() + 1
     }
 
-    /// Whether a row that begins with [`RowSum::select`] has its checksum; `None` if it was written
-    /// before there were checksums.
-    pub fn holds(&self, row: &dyn Row) -> Result<Option<bool>, StoreError> {
+    /// Whether a row that begins with [`RowSum::select`] has its checksum.
+    pub fn holds(&self, row: &dyn Row) -> Result<bool, StoreError> {
         self.holds_at(row, 0)
     }
 
-    fn holds_at(&self, row: &dyn Row, first: usize) -> Result<Option<bool>, StoreError> {
+    fn holds_at(&self, row: &dyn Row, first: usize) -> Result<bool, StoreError> {
         let end = first + self.columns.len();
-        let Some(stored) = row.get::<Option<i64>>(end)? else { return Ok(None) };
         let mut values = [Value::Null; COLUMNS_MAX];
         for (value, column) in values.iter_mut().zip(first..first + self.hashed) {
             *value = row.value(column)?;
@@ -143,7 +140,7 @@ impl RowSum {
         for column in first + self.hashed..end {
             sum = sum.wrapping_add(row.get::<Option<i64>>(column)?.unwrap_or_default());
         }
-        Ok(Some(sum == stored))
+        Ok(sum == row.get::<i64>(end)?)
     }
 
     /// Fails if the row is damaged.
@@ -153,10 +150,10 @@ impl RowSum {
 
     /// The same of a row that has the columns from `first` on.
     pub fn require_at(&self, row: &dyn Row, first: usize) -> Result<(), StoreError> {
-        match self.holds_at(row, first)? {
-            Some(false) => Err(StoreError::Corrupt(self.fault_at(row, first))),
-            Some(true) | None => Ok(()),
+        if self.holds_at(row, first)? {
+            return Ok(());
         }
+        Err(StoreError::Corrupt(self.fault_at(row, first)))
     }
 
     /// A sentence about a row that does not have its checksum.
@@ -295,7 +292,7 @@ pub static APP_PROFILE_FIELDS: RowSum = RowSum {
 pub static ATTACHMENTS: RowSum = RowSum {
     table: "attachments",
     columns: &["domain_id", "id", "issue_id", "file_name", "content_type", "size", "created_at"],
-    hashed: 6,
+    hashed: 5,
     checksum: "checksum",
 };
 pub static ATTACHMENT_PIECES: RowSum =
@@ -359,14 +356,12 @@ pub fn of_fragments(issue: &IssueFragments<'_>) -> FragmentSums {
     sums
 }
 
-/// Fails if a fragment that `view` shows does not have its checksum. An issue that was written
-/// before there were checksums has none.
+/// Fails if a fragment that `view` shows does not have its checksum.
 pub fn require_fragments(
     issue: &IssueFragments<'_>,
     view: &IssueView,
-    stored: Option<&[u8]>,
+    stored: &[u8],
 ) -> Result<(), StoreError> {
-    let Some(stored) = stored else { return Ok(()) };
     let shown = [
         true,
         !view.exclude_messages,
@@ -440,10 +435,9 @@ mod tests {
         let damaged = IssueFragments { private_notes: Some(b"[3]"), ..issue };
         let without = IssueView::default();
         let with = IssueView { private_notes: true, ..without };
-        assert!(require_fragments(&damaged, &without, Some(&sums)).is_ok());
-        assert!(require_fragments(&damaged, &with, Some(&sums)).is_err());
-        assert!(require_fragments(&issue, &with, Some(&sums)).is_ok());
-        assert!(require_fragments(&issue, &with, Some(&sums[..36])).is_err());
-        assert!(require_fragments(&damaged, &with, None).is_ok(), "an issue of an earlier version");
+        assert!(require_fragments(&damaged, &without, &sums).is_ok());
+        assert!(require_fragments(&damaged, &with, &sums).is_err());
+        assert!(require_fragments(&issue, &with, &sums).is_ok());
+        assert!(require_fragments(&issue, &with, &sums[..36]).is_err());
     }
 }

@@ -17,7 +17,7 @@ pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;
 pub mod issues;
-pub mod new_indexes;
+pub mod migrations;
 mod opening;
 mod outage;
 mod pack;

@@ -1,11 +1,9 @@
-//! The index of the identities of app profiles: a store from before it gets it when it is opened,
-//! and a check compares it with the profiles.
+//! The index of the identities of app profiles: a check compares it with the profiles.
 
 use caseload_model::task::Action;
-use caseload_store::OpenMode;
 use rusqlite::Connection;
 
-use super::{open, run, server};
+use super::{run, server};
 use crate::suite::support::{assert_sound, domain};
 
 const IMPORT: [&str; 3] = [
@@ -13,40 +11,6 @@ const IMPORT: [&str; 3] = [
     r#"{"created_at":2,"hs_user_id":"p2","author_email":"ÄDA@example.org"}"#,
     r#"{"created_at":3,"hs_user_id":"p3"}"#,
 ];
-
-fn identities(conn: &Connection) -> Vec<(Vec<u8>, String)> {
-    let select = "SELECT key, pid FROM app_profile_identities ORDER BY pid";
-    let mut statement = conn.prepare(select).unwrap();
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    rows.collect::<Result<_, _>>().unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_store_without_the_index_gets_it_when_it_is_opened() {
-    for mode in [OpenMode::Admin, OpenMode::Server] {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("caseload.db");
-        let store = server(folder.path()).unwrap();
-        let acme = domain(&store, "acme").await;
-        let lines: Vec<String> = IMPORT.iter().map(|line| (*line).to_owned()).collect();
-        run(&store, &acme, "t", Action::ImportIssues, &lines).await;
-        store.close().await.unwrap();
-        drop(store);
-        let conn = Connection::open(&file).unwrap();
-        let expected = identities(&conn);
-        assert_eq!(expected.len(), 2);
-        conn.execute_batch(
-            "DELETE FROM app_profile_identities;
-             INSERT INTO incomplete_indexes VALUES ('identities')",
-        )
-        .unwrap();
-        drop(conn);
-        let store = open(&file, mode).unwrap();
-        assert_sound(&store).await;
-        store.close().await.unwrap();
-        assert_eq!(identities(&Connection::open(&file).unwrap()), expected);
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_finds_a_damaged_index() {

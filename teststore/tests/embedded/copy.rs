@@ -5,7 +5,10 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use caseload_location::{CopyStore, StoreLocation, copy, open};
+use caseload_model::ids::DomainId;
 use caseload_model::task::{Action, TaskStatus};
+use caseload_model::time::UnixMillis;
+use caseload_store::checksum::of_core_profile;
 use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
 use caseload_store::failpoint::Failpoint;
 use caseload_store::{OpenMode, StoreError};
@@ -38,6 +41,21 @@ fn command(from: &Path, to: &Path, rows: usize) -> CopyStore {
 
 async fn copied(command: &CopyStore) -> Result<CopyReport, StoreError> {
     copy(command, &|_| {}).await
+}
+
+/// Gives moved profiles the checksums that they have under their new ids.
+fn seal_moved(conn: &Connection, domain: DomainId) {
+    let select = "SELECT seq, moved_id, created_at, updated_at, fields FROM core_profiles
+         WHERE moved_id IS NOT NULL";
+    let mut moved = conn.prepare(select).unwrap();
+    let mut moved = moved.query([]).unwrap();
+    while let Some(row) = moved.next().unwrap() {
+        let value = |column| row.get::<_, i64>(column).unwrap();
+        let fields: Vec<u8> = row.get(4).unwrap();
+        let sum = of_core_profile(domain, value(1), UnixMillis(value(3)), &fields) + value(2);
+        let seal = "UPDATE core_profiles SET checksum = ?1 WHERE seq = ?2";
+        conn.execute(seal, [sum, value(0)]).unwrap();
+    }
 }
 
 /// The contents of a store that a copy has to reproduce.
@@ -259,12 +277,12 @@ async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     // Give the second domain the ids of the first one.
     let conn = Connection::open(file(source.path())).unwrap();
     conn.execute_batch(
-        "UPDATE core_profiles SET moved_id = seq - 2, checksum = NULL WHERE domain_id = 2;
+        "UPDATE core_profiles SET moved_id = seq - 2 WHERE domain_id = 2;
          UPDATE identities SET core_profile_id = core_profile_id - 2 WHERE domain_id = 2;
-         DELETE FROM profile_sets;
-         INSERT INTO incomplete_indexes VALUES ('profile sets');",
+         UPDATE profile_sets SET first_id = first_id - 2 WHERE domain_id = 2",
     )
     .unwrap();
+    seal_moved(&conn, two.id);
     drop(conn);
     copied(&command(source.path(), target.path(), 2)).await.unwrap();
     let moved: Vec<_> = ids(target.path()).into_iter().filter_map(|row| row.2).collect();

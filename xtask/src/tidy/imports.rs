@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::finding::Finding;
 use crate::source::{Kind, Source};
 
-const SQL: &[&str] = &["rusqlite", "libsqlite3", "refinery", "tokio-postgres", "deadpool", "sqlx"];
+const SQL: &[&str] = &["rusqlite", "libsqlite3", "tokio-postgres", "deadpool", "sqlx"];
 const SQLITE: &[&str] = &["rusqlite", "libsqlite3", "sqlx"];
 const POSTGRES: &[&str] = &["tokio-postgres", "deadpool", "sqlx"];
 const HTTP_SERVER: &[&str] = &["axum", "hyper", "tower", "utoipa"];

@@ -332,7 +332,6 @@ fn dependencies_follow_the_table_of_the_architecture() {
         ("bulk", "caseload-api", false),
         ("api", "axum", true),
         ("api", "caseload-bulk", false),
-        ("api", "refinery", false),
         ("api", "caseload-client", false),
         ("client", "reqwest", true),
         ("client", "caseload-store", false),

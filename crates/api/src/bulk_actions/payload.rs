@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainId;
 use caseload_model::payload::Block;
-use caseload_model::task::{Task, TaskStatus};
+use caseload_model::task::{Outcome, Task, TaskStatus};
 use caseload_model::task_query::{PayloadPart, PayloadRequest, parse_payload};
 use caseload_store::{EntryStates, StoreError, Submit};
 use futures_util::{Stream, stream};
@@ -97,17 +97,22 @@ pub(crate) async fn payload(
     Ok(response)
 }
 
-/// The numbers of lines that a complete file may have. A dry run of an earlier version has only
-/// the entries that failed.
-fn expected(task: &Task, only: Option<PayloadPart>) -> [u32; 2] {
+/// The number of lines of a complete file. A task that completed has only the entries that a retry
+/// needs, unless it was a dry run or a fault of the server ended it.
+fn expected(task: &Task, only: Option<PayloadPart>) -> u32 {
     let counts = &task.counts;
     match only {
         Some(PayloadPart { failed, unprocessed }) => {
             let failed = if failed { counts.failed } else { 0 };
-            [failed + if unprocessed { counts.unprocessed } else { 0 }; 2]
+            failed + if unprocessed { counts.unprocessed } else { 0 }
         }
-        None if task.status != TaskStatus::Completed => [counts.total; 2],
-        None => [counts.total, task.retryable_entries()],
+        None if task.status != TaskStatus::Completed
+            || task.dry_run
+            || task.outcome == Some(Outcome::Failed) =>
+        {
+            counts.total
+        }
+        None => task.retryable_entries(),
     }
 }
 
@@ -119,7 +124,7 @@ struct PayloadReader {
     task_id: String,
     /// The chosen part, and the entries of each part.
     chosen: Arc<(Option<PayloadPart>, EntryStates)>,
-    expected: [u32; 2],
+    expected: u32,
     /// Lines so far.
     sent: u32,
     /// The index to read the next block with; `None` after the last block.
@@ -152,10 +157,10 @@ impl PayloadReader {
                 return Ok(Some(lines.into()));
             }
         }
-        if self.expected.contains(&self.sent) {
+        let (sent, expected) = (self.sent, self.expected);
+        if sent == expected {
             return Ok(None);
         }
-        let (sent, [expected, _]) = (self.sent, self.expected);
         Err(StoreError::Unavailable(format!("{sent} entries of a payload, not {expected}")))
     }
 
@@ -212,7 +217,7 @@ fn pieces(reader: PayloadReader) -> impl Stream<Item = io::Result<Bytes>> + Send
 
 /// The refusal to run a dry run whose entries are gone.
 pub(super) fn gone() -> Problem {
-    let detail = "entries of this dry run are gone: it ran under an earlier version of the server, \
-                  which stored only those that failed; send the payload again";
+    let detail =
+        "the entries of this dry run are gone, because it has expired; send the payload again";
     Problem::new(ErrorCode::Expired, detail)
 }

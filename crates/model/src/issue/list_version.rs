@@ -23,10 +23,10 @@ pub type ListVersion = [u8; 16];
 pub struct ListVersionHasher(Sha256);
 
 impl ListVersionHasher {
-    /// Adds an issue; `sums` are the checksums of all of its fragments, if there are any.
-    pub fn add(&mut self, issue: &IssueFragments<'_>, sums: Option<&[u8]>) {
+    /// Adds an issue; `sums` are the checksums of all of its fragments.
+    pub fn add(&mut self, issue: &IssueFragments<'_>, sums: &[u8]) {
         let (id, updated_at) = issue.version();
-        for part in [id, b" ", updated_at, b" ", sums.unwrap_or_default(), b"\n"] {
+        for part in [id, b" ", updated_at, b" ", sums, b"\n"] {
             self.0.update(part);
         }
     }
@@ -92,7 +92,7 @@ mod tests {
             let mut version = ListVersionHasher::default();
             for (id, at) in issues {
                 let head = format!("\"id\":{id},\"title\":\"\",\"updated_at\":{at}");
-                version.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()), None);
+                version.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()), &[]);
             }
             version.finish()
         };

@@ -26,7 +26,6 @@ use super::engine::Engine;
 use super::issues::{compact_remaining, join_parts};
 use super::{PostgresAddress, check};
 use crate::engine::store_error;
-use crate::indexes::complete_indexes;
 use crate::sessions::refuse_servers;
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
@@ -115,11 +114,10 @@ impl PostgresEnd {
         self.refuse_deltas().await
     }
 
-    /// Adds the stored rows to new indexes, and compacts the deltas that the last server left.
+    /// Compacts the deltas that the last server left.
     async fn compact(&self) -> Result<(), StoreError> {
         let engine = Engine::open(&self.address, false).await?;
         let compacted = async {
-            complete_indexes(&engine).await?;
             while compact_remaining(&engine).await? {}
             join_parts(&engine).await
         };

@@ -18,8 +18,7 @@ const OWN: &[&str] = &[
     "issue_text_segments",
     "issue_text_grams",
     "copy_progress",
-    "incomplete_indexes",
-    "refinery_schema_history",
+    "caseload_migrations",
 ];
 
 /// Columns that are derived from the copied rows, or have the same value in all of them.

@@ -73,20 +73,6 @@ impl Engine {
         })
     }
 
-    /// Runs a write that takes as long as it has to, in one transaction.
-    pub(crate) async fn write_unlimited<F>(&self, work: F) -> Result<(), StoreError>
-    where
-        F: FnOnce(&BlockingClient<'_>) -> Result<(), StoreError> + Send + 'static,
-    {
-        let session = self.write_session(self.bounds().unlimited()).await?;
-        let runtime = Handle::current();
-        on_a_thread(move || {
-            let answer = not_written(session.run_blocking(&runtime, (None, None), work));
-            runtime.block_on(session.end_write(answer))
-        })
-        .await
-    }
-
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
     /// back and `work` runs again.
     pub(crate) async fn write_blocking<T, F>(&self, work: F) -> Result<T, StoreError>

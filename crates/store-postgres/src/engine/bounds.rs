@@ -24,8 +24,6 @@ pub(super) struct Bounds {
 
 /// The longest idle time and the longest commit, for any lease.
 const IDLE_MAX: Duration = Duration::from_secs(10);
-/// The longest commit of a write without other limits.
-const END_UNLIMITED: Duration = Duration::from_mins(10);
 /// The shortest idle limit, so that a server that is merely slow is not cut off.
 const IDLE_MIN: Duration = Duration::from_secs(1);
 
@@ -46,11 +44,6 @@ impl Bounds {
     pub(super) fn of_lease(lease: Duration) -> Self {
         let idle = lease.clamp(IDLE_MIN, IDLE_MAX);
         Self { lock: idle, idle, end: idle, ..Self::default() }
-    }
-
-    /// The limits of a write that takes as long as it has to, and that waits for others like it.
-    pub(super) fn unlimited(self) -> Self {
-        Self { lock: Duration::ZERO, write: Duration::ZERO, end: END_UNLIMITED, ..self }
     }
 
     /// Short limits for tests.

@@ -18,7 +18,7 @@ const QUESTIONS: &str = "SELECT
     current_setting('server_version'),
     current_setting('server_encoding'),
     current_schema(),
-    to_regclass('refinery_schema_history') IS NOT NULL,
+    to_regclass('domain_clocks') IS NOT NULL,
     (SELECT min(relname)::text FROM pg_class
         WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
         AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -58,16 +58,14 @@ pub(crate) async fn examine(
             "CREATE SCHEMA, or ALTER ROLE … SET search_path",
         );
     };
-    let (migrated, table): (bool, Option<&str>) = (row.get(4), row.get(5));
-    if migrated && (may_create || has_migrations(client).await?) {
+    let (is_a_store, table): (bool, Option<&str>) = (row.get(4), row.get(5));
+    if is_a_store {
         return Ok(());
     }
     if !may_create {
         return Err(address.no_store(match table {
-            Some(table) if !migrated => {
-                format!("the database has other tables, for example {schema}.{table}")
-            }
-            _ => "the database is empty".to_owned(),
+            Some(table) => format!("the database has other tables, for example {schema}.{table}"),
+            None => "the database is empty".to_owned(),
         }));
     }
     if let Some(table) = table {
@@ -85,12 +83,4 @@ pub(crate) async fn examine(
         );
     }
     Ok(())
-}
-
-/// Whether a migration is recorded. The first command of a new store may have ended between the
-/// table of migrations and the migrations.
-async fn has_migrations(client: &Client) -> Result<bool, StoreError> {
-    let recorded = "SELECT EXISTS (SELECT FROM refinery_schema_history)";
-    let rows = client.query_typed(recorded, &[]).await.map_err(store_error)?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
 }

@@ -45,7 +45,6 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("sessions", Placement::Coordinator),
     ("task_queue", Placement::Coordinator),
     ("copy_progress", Placement::Coordinator),
-    ("incomplete_indexes", Placement::Coordinator),
     (FIRST, Placement::ByDomain),
     ("apps", Placement::ByDomain),
     ("agents", Placement::ByDomain),

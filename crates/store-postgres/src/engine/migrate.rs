@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use refinery::error::Kind;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -16,10 +15,10 @@ use super::placement::complete;
 use super::pooler::pooled;
 use crate::address::{Connector, PostgresAddress};
 use caseload_store::StoreError;
+use caseload_store::migrations::{RECORDED, missing, unreleased};
 
-mod embedded {
-    refinery::embed_migrations!("migrations");
-}
+/// The migrations, in the order in which they run. The first has the number 1.
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/V1__schema.sql")];
 
 /// The advisory lock: a number that other programs are unlikely to use.
 const TURN: i64 = 0x6361_7365_6c6f_6164;
@@ -41,27 +40,43 @@ pub(super) async fn bring_up_to_date(
     turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})"))
         .await
         .map_err(store_error)?;
-    // One transaction for all: tables without a recorded version could never be opened again.
-    let done = embedded::migrations::runner().set_grouped(true).run_async(&mut client).await;
-    let distributed = match &done {
-        Ok(_) => complete(&client).await,
-        Err(_) => Ok(false),
+    let distributed = match migrate(&mut client, &address.to_string()).await {
+        Ok(()) => complete(&client).await,
+        Err(error) => Err(error),
     };
     // Releases the lock. If that fails, the end of the connection releases it.
     drop(turn.batch_execute("ROLLBACK").await);
-    match done {
-        Ok(_) => Ok(Database { pooled, nodes: Nodes::of(distributed?) }),
-        Err(e) => Err(match e.kind() {
-            Kind::MissingVersion(_) => {
-                StoreError::NewerVersion { path: address.to_string().into() }
-            }
-            Kind::DivergentVersion(..) => address.not_opened(
-                format!("its tables were made by another program, or by an unreleased one: {e}"),
-                None,
-            ),
-            _ => StoreError::Unavailable(format!("the tables cannot be brought up to date: {e}")),
-        }),
+    Ok(Database { pooled, nodes: Nodes::of(distributed?) })
+}
+
+/// Runs the missing migrations. Each statement is sent by itself, because a cluster refuses several
+/// in one command.
+async fn migrate(client: &mut Client, store: &str) -> Result<(), StoreError> {
+    let missing = missing(MIGRATIONS, &recorded(client, store).await?, store)?;
+    if missing.is_empty() {
+        return Ok(());
     }
+    // One transaction for all: tables without a recorded version could never be opened again.
+    let tx = client.transaction().await.map_err(store_error)?;
+    for statement in missing {
+        tx.batch_execute(&statement).await.map_err(store_error)?;
+    }
+    tx.commit().await.map_err(store_error)
+}
+
+/// The digests of the migrations that the store contains; none of an empty database. Nothing is
+/// prepared, because a pooler may be in between.
+async fn recorded(client: &Client, store: &str) -> Result<Vec<i64>, StoreError> {
+    let tables = "SELECT to_regclass('caseload_migrations') IS NOT NULL,
+                  to_regclass('domain_clocks') IS NOT NULL";
+    let found = client.query_typed(tables, &[]).await.map_err(store_error)?;
+    match found.first().map(|row| (row.get(0), row.get(1))) {
+        Some((true, _)) => {}
+        Some((false, true)) => return Err(unreleased(store)),
+        _ => return Ok(Vec::new()),
+    }
+    let recorded = client.query_typed(RECORDED, &[]).await.map_err(store_error)?;
+    Ok(recorded.iter().map(|row| row.get(0)).collect())
 }
 
 async fn connected(

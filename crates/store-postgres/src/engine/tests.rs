@@ -117,22 +117,6 @@ async fn writes_to_a_silent_database_end_in_time() {
     wire.assert_recovers().await;
 }
 
-/// A write that completes an index of a large store takes longer than other writes may.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unlimited_write_outlasts_the_limit_of_others() {
-    let wire = Wire::new().await;
-    wire.hurry();
-    let sleep = format!("SELECT pg_sleep({})", 2.0 * BOUND.as_secs_f64());
-    let limited = wire.engine.write_blocking({
-        let sleep = sleep.clone();
-        move |db| db.wait(db.client().batch(&sleep))
-    });
-    assert!(in_time(limited).await.is_err());
-    let unlimited = wire.engine.write_unlimited(move |db| db.wait(db.client().batch(&sleep)));
-    in_time(unlimited).await.unwrap();
-    wire.assert_recovers().await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_without_an_answer_is_not_a_success() {
     let wire = Wire::new().await;

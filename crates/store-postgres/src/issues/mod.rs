@@ -18,7 +18,6 @@ mod page;
 mod scan;
 mod sets;
 mod source;
-mod spans;
 mod sql;
 mod text_index;
 
@@ -43,7 +42,6 @@ pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
 pub(super) use sets::{apply as apply_delta, block_number};
 use source::IssueSource;
-pub(super) use spans::complete_spans;
 pub(super) use text_index::{check as check_text_index, settle};
 
 pub(super) async fn list(

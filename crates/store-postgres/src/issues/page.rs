@@ -38,7 +38,7 @@ pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
 }
 
 /// The checksums of the fragments, from such a row.
-pub(crate) fn sums(row: &Row) -> Option<&[u8]> {
+pub(crate) fn sums(row: &Row) -> &[u8] {
     row.get(FRAGMENTS_COUNT - 1)
 }
 

@@ -1,4 +1,4 @@
-//! Compares each row that has a checksum with it. The rules are in
+//! Compares each row with its checksum. The rules are in
 //! [`caseload_store::check::checksums`], the columns in [`caseload_store::checksum`].
 
 use caseload_store::check::checksums::Compared;

@@ -18,7 +18,6 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_ite
 
 use super::check;
 use super::engine::{Engine, ServerLock, on_blocking_thread};
-use crate::indexes::complete_indexes;
 use crate::{Fault, boxed, store_error};
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
@@ -69,7 +68,6 @@ impl SqliteEnd {
             })?;
         match side {
             Side::Source => {
-                complete_indexes(&conn)?;
                 conn.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
                     match error.sqlite_error_code() {
                         Some(ErrorCode::DatabaseBusy) => refused(format!(

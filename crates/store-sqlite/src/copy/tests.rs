@@ -11,8 +11,7 @@ use caseload_store::copy::tables::{Kind, TABLES};
 const OWN_TABLES: &[&str] = &[
     "probe",
     "copy_progress",
-    "incomplete_indexes",
-    "refinery_schema_history",
+    "caseload_migrations",
     "issue_text_marks",
     "issue_text_segments",
     "issue_text_grams",

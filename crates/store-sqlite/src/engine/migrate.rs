@@ -1,48 +1,64 @@
 //! Runs the migrations, which are compiled in. A released migration is never edited. Processes that
-//! open a new file at the same time take turns through a lock file, because the migration tool
-//! looks up the missing migrations in a separate transaction. Invariant: all migrations are
+//! open a new file at the same time take turns through a lock file. Invariant: all migrations are
 //! applied, or none.
 
 use std::path::Path;
 
-use refinery::error::Kind;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connection;
 use super::lock::lock_for_migration;
 use crate::Fault;
 use caseload_store::StoreError;
+use caseload_store::migrations::{RECORDED, missing, unreleased};
 
-mod embedded {
-    refinery::embed_migrations!("migrations");
-}
+/// The migrations, in the order in which they run. The first has the number 1.
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/V1__schema.sql")];
 
 /// An empty database in memory with the current tables.
 pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
-    let mut conn = connection::open_in_memory()?;
-    let made = embedded::migrations::runner().set_grouped(true).run(&mut conn);
-    made.map_err(|e| StoreError::Unavailable(format!("the tables cannot be made: {e}")))?;
+    let conn = connection::open_in_memory()?;
+    bring_up_to_date(&conn, "the store in memory")?;
     Ok(conn)
 }
 
 /// Opens the file and migrates its tables.
 pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
     let turn = lock_for_migration(path)?;
-    let mut conn = connection::open(path)?;
-    // One transaction for all: tables without a recorded version could never be opened again.
-    let done = embedded::migrations::runner().set_grouped(true).run(&mut conn);
+    let conn = connection::open(path)?;
+    bring_up_to_date(&conn, &format!("sqlite:{}", path.display()))?;
     drop(turn);
-    match done {
-        Ok(_) => Ok(conn),
-        Err(e) => Err(match e.kind() {
-            Kind::MissingVersion(_) => StoreError::NewerVersion { path: path.to_owned() }.into(),
-            Kind::DivergentVersion(..) => StoreError::Corrupt(format!(
-                "{} was made by a program with other tables: {e}",
-                path.display()
-            ))
-            .into(),
-            _ => StoreError::Unavailable(format!("the tables cannot be brought up to date: {e}"))
-                .into(),
-        }),
+    Ok(conn)
+}
+
+fn bring_up_to_date(conn: &Connection, store: &str) -> Result<(), Fault> {
+    let missing = missing(MIGRATIONS, &recorded(conn, store)?, store)?;
+    if missing.is_empty() {
+        return Ok(());
     }
+    // One transaction for all: tables without a recorded version could never be opened again.
+    let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+    for statement in missing {
+        tx.execute_batch(&statement)?;
+    }
+    Ok(tx.commit()?)
+}
+
+/// The digests of the migrations that the store contains; none of an empty file.
+fn recorded(conn: &Connection, store: &str) -> Result<Vec<i64>, Fault> {
+    if has_table(conn, "caseload_migrations")? {
+        let mut recorded = conn.prepare(RECORDED)?;
+        let recorded = recorded.query_map([], |row| row.get(0))?;
+        return Ok(recorded.collect::<Result<_, _>>()?);
+    }
+    if is_a_store(conn)? { Err(unreleased(store).into()) } else { Ok(Vec::new()) }
+}
+
+/// Whether the file has the tables of a store, of whatever version.
+pub(super) fn is_a_store(conn: &Connection) -> Result<bool, Fault> {
+    has_table(conn, "domain_clocks")
+}
+
+fn has_table(conn: &Connection, name: &str) -> Result<bool, Fault> {
+    Ok(conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?.exists([name])?)
 }

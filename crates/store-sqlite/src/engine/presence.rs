@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{self, BUSY_TIMEOUT};
 use super::lock::{FILE_MODE, database_file, has_lock_file};
+use super::migrate::is_a_store;
 use crate::Fault;
 use caseload_store::StoreError;
 
@@ -58,20 +59,10 @@ pub(super) fn require(path: &Path) -> Result<(), Fault> {
         Ok(_) | Err(_) => {}
     }
     refuse_other_format(path)?;
-    if is_a_store(path)? { Ok(()) } else { missing(path, Some(NO_TABLES)) }
+    if is_a_store(&open(path)?)? { Ok(()) } else { missing(path, Some(NO_TABLES)) }
 }
 
 const NO_TABLES: &str = "the file has no tables of a store";
-
-/// Whether the file has the tables of a store.
-fn is_a_store(path: &Path) -> Result<bool, Fault> {
-    let conn = open(path)?;
-    // The first command of a new store may have ended between the table of migrations and the
-    // migrations.
-    let history = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
-    let migration = "SELECT 1 FROM refinery_schema_history";
-    Ok(conn.prepare(history)?.exists([])? && conn.prepare(migration)?.exists([])?)
-}
 
 fn open(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -118,7 +109,7 @@ fn refuse_other_format(path: &Path) -> Result<(), Fault> {
 pub(super) fn refuse_foreign_tables(path: &Path) -> Result<(), Fault> {
     let is_begun = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
     // A store whose last program was killed cannot be read before its log is: it is ours.
-    let is_a_store = is_a_store(path).unwrap_or(true);
+    let is_a_store = open(path).and_then(|conn| is_a_store(&conn)).unwrap_or(true);
     if is_begun && !is_a_store && has_other_tables(path)? {
         let hint = "choose another path; a store has its file for itself";
         return refuse(path, "the database has tables, but not those of a store", hint);
@@ -127,8 +118,7 @@ pub(super) fn refuse_foreign_tables(path: &Path) -> Result<(), Fault> {
 }
 
 fn has_other_tables(path: &Path) -> Result<bool, Fault> {
-    let tables = "SELECT 1 FROM sqlite_schema WHERE name <> 'refinery_schema_history'
-                  AND name NOT GLOB 'sqlite_*'";
+    let tables = "SELECT 1 FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'";
     Ok(open(path)?.prepare(tables)?.exists([])?)
 }
 

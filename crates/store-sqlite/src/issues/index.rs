@@ -4,7 +4,6 @@
 //! have no row.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
@@ -67,11 +66,6 @@ fn update_counters(conn: &Connection, domain: DomainId, update: &IndexUpdate) ->
 /// The table of dense terms, and the table of sparse terms.
 const SETS: &str = "issue_sets";
 const VALUES: &str = "issue_values";
-
-/// The table that has the terms of a kind.
-pub(super) const fn table_of(kind: TermKind) -> &'static str {
-    if kind.is_sparse() { VALUES } else { SETS }
-}
 
 /// The statements on one of these tables.
 struct Statements<'c> {

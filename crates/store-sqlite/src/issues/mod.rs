@@ -15,7 +15,6 @@ mod page;
 mod records;
 mod sets;
 mod source;
-mod spans;
 mod sql;
 mod text_index;
 
@@ -23,7 +22,6 @@ pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
 pub(super) use source::IssueSource;
-pub(super) use spans::complete_spans;
 pub(super) use text_index::{check as check_text_index, settle};
 
 #[cfg(test)]

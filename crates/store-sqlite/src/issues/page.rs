@@ -26,8 +26,8 @@ pub(crate) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments
 }
 
 /// The checksums of the fragments, from such a row.
-pub(crate) fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<Option<&'r [u8]>> {
-    row.get_ref(FRAGMENTS_COUNT - 1)?.as_blob_or_null().map_err(FromSqlError::into)
+pub(crate) fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r [u8]> {
+    row.get_ref(FRAGMENTS_COUNT - 1)?.as_blob().map_err(FromSqlError::into)
 }
 
 /// The fragments that a view shows. The row may hold anything for the others.

@@ -21,8 +21,7 @@ const BODIES: &str = "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)";
 fn plan(query: &IssueQuery) -> Vec<String> {
     let conn = Connection::open_in_memory().unwrap();
     rusqlite::vtab::array::load_module(&conn).unwrap();
-    conn.execute_batch(include_str!("../../migrations/V2__issues.sql")).unwrap();
-    conn.execute_batch("ALTER TABLE issue_bodies ADD COLUMN checksums BLOB").unwrap();
+    conn.execute_batch(include_str!("../../migrations/V1__schema.sql")).unwrap();
     let after = Some(ListPosition { at: UnixMillis(7), id: 7 });
     let (query, after) = narrowed(query, after);
     let index = Index::of_list(&query).unwrap();

@@ -107,19 +107,7 @@ fn empty_database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     rusqlite::vtab::array::load_module(&conn).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
-    for tables in [
-        include_str!("../../migrations/V1__core.sql"),
-        include_str!("../../migrations/V2__issues.sql"),
-        include_str!("../../migrations/V3__retries_and_live_times.sql"),
-        include_str!("../../migrations/V4__desk.sql"),
-        include_str!("../../migrations/V5__trials.sql"),
-        include_str!("../../migrations/V6__checksums_and_quotas.sql"),
-        include_str!("../../migrations/V8__task_origins.sql"),
-        include_str!("../../migrations/V10__profile_lists.sql"),
-        include_str!("../../migrations/V12__text_index.sql"),
-    ] {
-        conn.execute_batch(tables).unwrap();
-    }
+    conn.execute_batch(include_str!("../../migrations/V1__schema.sql")).unwrap();
     conn
 }
 
@@ -146,8 +134,8 @@ fn database(issues: &[Issue]) -> Connection {
         update(&conn, domain, &changes.finish()).unwrap();
         for (id, email) in AGENTS {
             conn.execute(
-                "INSERT INTO agents (domain_id, id, name, email, created_at)
-                 VALUES (?1, ?2, ?2, ?3, 0)",
+                "INSERT INTO agents (domain_id, id, name, email, created_at, checksum)
+                 VALUES (?1, ?2, ?2, ?3, 0, 0)",
                 params![domain.0, id, email],
             )
             .unwrap();

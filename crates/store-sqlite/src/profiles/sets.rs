@@ -1,21 +1,13 @@
-//! The statements on sets of profiles ([`SetStore`]), and the completion of the sets of a store
-//! from before them.
+//! The statements on sets of profiles ([`SetStore`]), each for one row. They run in the transaction
+//! of the profiles.
 
-use std::collections::BTreeMap;
-
-use caseload_model::ids::DomainId;
-use caseload_store::profile_sets::{
-    SetKey, SetRow, SetStore, Span, StoredProfile, add_profiles, instant_key,
-};
+use caseload_store::profile_sets::{SetKey, SetRow, SetStore, Span, instant_key};
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::store_error;
-use crate::tx::{DomainTx, Tx};
-
-/// Profiles that are added to their sets at once.
-const PROFILES_AT_ONCE: i64 = 50_000;
+use crate::tx::DomainTx;
 
 const ROWS_OF_IDS: &str = "SELECT kind, value, first_id, n, ids FROM profile_sets
      WHERE domain_id = ?1 AND kind = ?2 AND value = ?3
@@ -70,28 +62,5 @@ impl SetStore for DomainTx<'_> {
             insert.execute(row).map_err(store_error)?;
         }
         Ok(())
-    }
-}
-
-/// Adds all profiles to their sets, in the transaction of the caller.
-pub(crate) fn complete(conn: &Connection) -> Result<(), StoreError> {
-    let tx = Tx(conn);
-    let mut after = i64::MIN;
-    loop {
-        let profiles = tx.list(
-            "SELECT seq, domain_id, coalesce(moved_id, seq), created_at, updated_at, fields
-             FROM core_profiles WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-            values![after, PROFILES_AT_ONCE],
-            |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, StoredProfile::read_at(row, 2)?)),
-        )?;
-        let Some((last, ..)) = profiles.last() else { return Ok(()) };
-        after = *last;
-        let mut by_domain = BTreeMap::<i64, Vec<StoredProfile>>::new();
-        for (_, domain, profile) in profiles {
-            by_domain.entry(domain).or_default().push(profile);
-        }
-        for (domain, profiles) in by_domain {
-            add_profiles(&DomainTx { conn, domain: DomainId(domain) }, &profiles)?;
-        }
     }
 }

@@ -14,8 +14,9 @@ use crate::{CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values}
 /// Creates a domain with its clock and its default app.
 pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain, StoreError> {
     let (CreateDomain { name, now, .. }, app) = (command, default_app(command));
+    // The checksum covers the id, which this statement returns: `save` writes it.
     let made = store.find(
-        "INSERT INTO domains (name, default_app_id, created_at) VALUES (?1, ?2, ?3)
+        "INSERT INTO domains (name, default_app_id, created_at, checksum) VALUES (?1, ?2, ?3, 0)
          ON CONFLICT DO NOTHING RETURNING id",
         values![name.as_str(), app.id, now],
         |row| row.get(0),

@@ -28,7 +28,7 @@ pub const NO_FRAGMENTS: &str = "its fragments are not there";
 pub fn disagreements(
     columns: &IssueColumns,
     issue: &IssueFragments<'_>,
-    sums: Option<&[u8]>,
+    sums: &[u8],
     broken: &mut impl FnMut(&str),
 ) {
     if require_fragments(issue, &IssueView::FULL, sums).is_err() {

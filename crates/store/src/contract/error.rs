@@ -51,8 +51,6 @@ pub enum StoreError {
     DeadlinePassed,
     #[error("another caseload server uses {path}; stop it first, or give this one another --store")]
     ServerRunning { path: PathBuf },
-    #[error("{path} holds a newer version of the store than this program knows")]
-    NewerVersion { path: PathBuf },
     /// Nothing is there, or something that is not a store, and the command makes none.
     #[error("there is no store at {place}{}", because(reason.as_deref()))]
     NoStore { place: String, reason: Option<String> },

@@ -49,7 +49,7 @@ pub trait Submit: Send + Sync + 'static {
     /// as they were sent and with their indexes.
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
     /// The whole payload of a completed dry run. [`StoreError::NotFound`](super::StoreError) if
-    /// entries of it are gone: dry runs of earlier versions stored only those that failed.
+    /// entries of it are gone, because it has just expired.
     fn whole_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
     /// The failed and the unprocessed entries of a task so far; all are unprocessed if there is no
     /// such task.

@@ -172,7 +172,7 @@ pub fn stored_issue(row: &dyn Row) -> Result<(u64, StoredIssue), StoreError> {
 /// Damage is reported: the fragments that are read here are written again, with a new checksum.
 pub fn record_fragments(row: &dyn Row) -> Result<(Vec<u8>, IssueBody), StoreError> {
     let (head, body) = (row.get::<Vec<u8>>(0)?, body(row)?);
-    let sums: Option<&[u8]> = row.get(10)?;
+    let sums: &[u8] = row.get(10)?;
     checksum::require_fragments(&IssueFragments::new(&head, &body), &IssueView::FULL, sums)?;
     Ok((head, body))
 }

@@ -9,7 +9,6 @@ mod import_store;
 mod index_changes;
 mod portions;
 mod replace;
-mod spans;
 mod stored_columns;
 pub mod write;
 
@@ -21,6 +20,5 @@ pub use import_store::{FreeRows, ImportStore};
 pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };
-pub use spans::{SpanSets, StoredSet, UNITED};
 pub use stored_columns::StoredColumns;
 pub use write::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};

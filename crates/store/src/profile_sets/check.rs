@@ -5,11 +5,34 @@
 use std::collections::BTreeMap;
 
 use caseload_model::profile_query::{ProfileSetKind, visit_sets};
+use caseload_model::time::UnixMillis;
 
-use super::complete::StoredProfile;
 use super::encoding::{Moment, is_order};
 use super::rows::{SetRow, members};
+use crate::StoreError;
 use crate::check::Findings;
+use crate::sql::Row;
+
+/// A core profile, as far as its sets depend on it.
+#[derive(Debug)]
+pub struct StoredProfile {
+    id: i64,
+    created_at: UnixMillis,
+    updated_at: UnixMillis,
+    fields: Vec<u8>,
+}
+
+impl StoredProfile {
+    /// Reads `id`, `created_at`, `updated_at` and `fields` from the columns from `column` on.
+    pub fn read_at(row: &dyn Row, column: usize) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.get(column)?,
+            created_at: row.get(column + 1)?,
+            updated_at: row.get(column + 2)?,
+            fields: row.get(column + 3)?,
+        })
+    }
+}
 
 /// The members of one set, summed up.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 
 mod changes;
 mod check;
-mod complete;
 mod encoding;
 mod rows;
 mod store;
@@ -15,8 +14,7 @@ mod write;
 
 pub use changes::ProfileTimes;
 pub(crate) use changes::SetChanges;
-pub use check::SetSums;
-pub use complete::{StoredProfile, add_profiles};
+pub use check::{SetSums, StoredProfile};
 pub use encoding::{
     IdWord, Moment, instant_key, instant_of, is_order, read_ids, read_moments, read_words,
 };

@@ -14,7 +14,7 @@ mod update;
 mod write;
 
 pub(crate) use app_identities::IDENTIFIERS;
-pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_identities, complete_index};
+pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_identities};
 pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
 pub use delete::{delete_app, delete_core};

@@ -111,12 +111,7 @@ impl RenderedPage {
     }
 
     /// Appends an issue with these checksums of its fragments.
-    pub fn write(
-        &mut self,
-        issue: &IssueFragments<'_>,
-        sums: Option<&[u8]>,
-        rendering: &Rendering,
-    ) {
+    pub fn write(&mut self, issue: &IssueFragments<'_>, sums: &[u8], rendering: &Rendering) {
         self.make_room(issue, rendering);
         let messages = write_issue(issue, &rendering.view, &mut self.body);
         find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);

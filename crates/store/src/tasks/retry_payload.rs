@@ -99,7 +99,7 @@ pub fn whole_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
         .ok_or_else(gone)?;
     let (blocks, mut entries) = (stored_blocks(store, id)?, 0);
     for block in &blocks {
-        // A dry run of an earlier version may have lost entries in the middle of a block.
+        // The indexes of its entries have gaps if the dry run is itself a retry.
         let unpacked = Block::decode(unpack_block(&block.bytes)?).map_err(damaged)?;
         entries += unpacked.entries.len();
     }

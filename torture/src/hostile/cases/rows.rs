@@ -27,7 +27,7 @@ pub(super) async fn row_flips(arena: &mut Arena) -> Result<String> {
              FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
              WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0
              AND NOT a.attisdropped AND a.atttypid IN ('bytea'::regtype, 'text'::regtype)
-             AND c.relname <> 'refinery_schema_history' AND a.attname <> 'lease_server'
+             AND c.relname <> 'caseload_migrations' AND a.attname <> 'lease_server'
              ORDER BY 1, a.attnum",
             &[],
         )

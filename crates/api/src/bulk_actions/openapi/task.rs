@@ -183,14 +183,14 @@ fn origin() -> Value {
                             of a name over 255 characters, the end. Null without one.",
         },
         "content_length": {
-            "type": ["integer", "null"],
+            "type": "integer",
             "format": "int64",
             "minimum": 0,
             "description": "Bytes of the payload, without compression and the form around it; of \
                             a retry, of its entries as lines.",
         },
         "submitted_by": {
-            "type": ["object", "null"],
+            "type": "object",
             "description": "The key that submitted the task, with its name at that time.",
             "required": ["key_id", "key_name"],
             "properties": {

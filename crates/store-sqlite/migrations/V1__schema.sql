@@ -1,0 +1,461 @@
+-- The tables of a store in a SQLite file. Every key begins with the domain. Times are Unix
+-- milliseconds, words are stored under the numbers that the model gives them, and what is served is
+-- stored as the bytes that are served.
+--
+-- Every row that cannot be compared with others has a checksum, which is written with it and shows
+-- damage. The code says which columns a checksum covers.
+
+-- The migrations that this store contains. `digest` is that of the migration's text.
+CREATE TABLE caseload_migrations (
+    version  INTEGER PRIMARY KEY,
+    digest   INTEGER NOT NULL
+) STRICT;
+
+-- Written to see whether the store can be written.
+CREATE TABLE probe (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    writes  INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO probe (id, writes) VALUES (1, 0);
+
+-- How far the copy is that fills this store; while the row exists, the store cannot be used.
+-- `source` is a digest of what is copied, `position` is where the next batch of the table begins.
+CREATE TABLE copy_progress (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    source       BLOB    NOT NULL,
+    origin       TEXT    NOT NULL,
+    attempt      INTEGER NOT NULL,
+    table_name   TEXT    NOT NULL,
+    position     BLOB,
+    copied_rows  INTEGER NOT NULL
+) STRICT;
+
+-- The desk is the author of messages and notes that no agent signs. Without an address of its own,
+-- it has one that is made from the name of the domain. A quota of null is no limit.
+CREATE TABLE domains (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL UNIQUE,
+    default_app_id  TEXT    NOT NULL,
+    created_at      INTEGER NOT NULL,
+    desk_name       TEXT    NOT NULL DEFAULT 'Desk',
+    desk_email      TEXT,
+    checksum        INTEGER NOT NULL,
+    quota_bytes     INTEGER,
+    quota_tasks     INTEGER,
+    rate_limit      INTEGER
+) STRICT;
+
+-- Domains that are gone for everyone and whose records are still being removed.
+CREATE TABLE domain_removals (
+    removed_id INTEGER PRIMARY KEY
+) STRICT;
+
+-- Hands out ids and times: max(now, last + 1). `last_live_created_at` is the latest creation time
+-- that was given to an issue as it was written; imports do not count. `stored_bytes` are those of
+-- the domain's issues, profiles, payloads, records and files. The checksum is the sum of the
+-- numbers, so that a statement that advances one of them advances the checksum by as much; a copy
+-- sets it at its end.
+CREATE TABLE domain_clocks (
+    domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),
+    last_issue_id         INTEGER NOT NULL DEFAULT 0,
+    last_core_profile_id  INTEGER NOT NULL DEFAULT 0,
+    last_created_at       INTEGER NOT NULL DEFAULT 0,
+    last_change_at        INTEGER NOT NULL DEFAULT 0,
+    last_app_number       INTEGER NOT NULL DEFAULT 0,
+    last_live_created_at  INTEGER NOT NULL DEFAULT 0,
+    checksum              INTEGER NOT NULL DEFAULT 0,
+    stored_bytes          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- `admin_access` is 1 for keys that administer their domain, else null. Such keys have
+-- `write_access`, too.
+CREATE TABLE keys (
+    domain_id     INTEGER NOT NULL REFERENCES domains (id),
+    id            TEXT    NOT NULL,
+    hash          BLOB    NOT NULL UNIQUE,
+    name          TEXT    NOT NULL,
+    write_access  INTEGER NOT NULL,
+    created_at    INTEGER NOT NULL,
+    last_used_at  INTEGER,
+    expires_at    INTEGER,
+    revoked_at    INTEGER,
+    checksum      INTEGER NOT NULL,
+    admin_access  INTEGER,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Sessions of the console, and codes that begin one, under the hash of their text. Each belongs to
+-- a key and ends with it at the latest. `kind`: 0 for a code, 1 for a session.
+CREATE TABLE sessions (
+    domain_id   INTEGER NOT NULL,
+    hash        BLOB    NOT NULL UNIQUE,
+    key_id      TEXT    NOT NULL,
+    kind        INTEGER NOT NULL,
+    expires_at  INTEGER NOT NULL,
+    checksum    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE apps (
+    domain_id   INTEGER NOT NULL REFERENCES domains (id),
+    id          TEXT    NOT NULL,
+    publish_id  TEXT    NOT NULL,
+    title       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    checksum    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE agents (
+    domain_id   INTEGER NOT NULL REFERENCES domains (id),
+    id          TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    email       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    checksum    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE queues (
+    domain_id   INTEGER NOT NULL REFERENCES domains (id),
+    id          TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    checksum    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- First answers to requests that may be repeated. `content` is a hash of what was asked for.
+CREATE TABLE idempotency_keys (
+    domain_id   INTEGER NOT NULL,
+    key         TEXT    NOT NULL,
+    content     BLOB    NOT NULL,
+    location    TEXT    NOT NULL,
+    answer      BLOB    NOT NULL,
+    expires_at  INTEGER NOT NULL,
+    checksum    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_keys_expiring ON idempotency_keys (expires_at);
+
+-- `fields` holds the stored members as JSON. `seq` is the profile's id: ids are given out so that
+-- no two domains meet, and no index is needed beside the table. Only a copy may bring a profile
+-- whose id is another domain's `seq` already: it gets another number, and its id is in `moved_id`.
+-- The profiles of a domain are found by their identities; each has one at least.
+CREATE TABLE core_profiles (
+    seq         INTEGER PRIMARY KEY,
+    moved_id    INTEGER,
+    domain_id   INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    fields      BLOB    NOT NULL,
+    checksum    INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX core_profiles_moved ON core_profiles (domain_id, moved_id)
+    WHERE moved_id IS NOT NULL;
+
+-- An identity belongs to one core profile of the domain. `key` is the model's folded form.
+CREATE TABLE identities (
+    domain_id        INTEGER NOT NULL,
+    key              BLOB    NOT NULL,
+    core_profile_id  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- The sets by which core profiles are found, in rows of neighbours: for each value of a filter the
+-- profiles that have it, and all profiles by creation and by last update. `kind` and `value` are
+-- the model's; in an order, `value` is the instant of the first member. `ids` has the members after
+-- `first_id`.
+CREATE TABLE profile_sets (
+    domain_id  INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    first_id   INTEGER NOT NULL,
+    n          INTEGER NOT NULL CHECK (n > 0),
+    ids        BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, value, first_id)
+) STRICT, WITHOUT ROWID;
+
+-- `checksum` covers the columns that never change, `fields_checksum` the fields.
+CREATE TABLE app_profiles (
+    seq              INTEGER PRIMARY KEY,
+    domain_id        INTEGER NOT NULL,
+    pid              TEXT    NOT NULL,
+    app_id           TEXT    NOT NULL,
+    name             TEXT    NOT NULL,
+    emails           BLOB    NOT NULL,
+    created_at       INTEGER NOT NULL,
+    updated_at       INTEGER NOT NULL,
+    fields           BLOB    NOT NULL,
+    checksum         INTEGER NOT NULL,
+    fields_checksum  INTEGER NOT NULL,
+    UNIQUE (domain_id, pid)
+) STRICT;
+
+-- The orders in which lists of app profiles are read. Pids break ties.
+CREATE INDEX app_profiles_by_creation ON app_profiles (domain_id, created_at, pid);
+CREATE INDEX app_profiles_by_update ON app_profiles (domain_id, updated_at, pid);
+
+-- The identities of app profiles: addresses in the model's folded form, and identifiers as `uid`.
+CREATE TABLE app_profile_identities (
+    domain_id  INTEGER NOT NULL,
+    key        BLOB    NOT NULL,
+    pid        TEXT    NOT NULL,
+    -- The code of the identity's type.
+    kind       INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, key, pid)
+) STRICT, WITHOUT ROWID;
+
+-- Only identifiers are looked up by their profile: it has its addresses itself.
+CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (domain_id, pid)
+    WHERE kind = 1;
+
+-- `seq` is the order of acceptance. Laws: succeeded + failed + unprocessed = total, completed
+-- (status 4) together with an outcome and a time of completion. `cancel_at` is when an end was
+-- asked for; `purge` is 0 while payload and records are kept, 1 while they are removed, 2
+-- afterwards. `retried_by` is the id of the task that retries this one; of several, the first.
+-- `warnings` counts the warnings in the task's result records. `run_by` is the id of the task that
+-- runs the payload of this dry run. `upsert` is 1 if an import replaces issues whose id it names,
+-- else null.
+--
+-- `one_by_one`: whether the entries of the task are applied one by one, because servers died or
+-- took too long with several. `tries` counts deaths of servers before the entry `tried_index`
+-- committed, or, one by one, how often that entry was tried alone.
+--
+-- `origin_checksum` covers what was sent, and with which key. `content_length` is the number of
+-- bytes of the payload without compression.
+CREATE TABLE tasks (
+    seq                 INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain_id           INTEGER NOT NULL,
+    id                  TEXT    NOT NULL,
+    family              INTEGER NOT NULL,
+    action              INTEGER NOT NULL,
+    writes              INTEGER NOT NULL,
+    dry_run             INTEGER NOT NULL,
+    status              INTEGER NOT NULL,
+    outcome             INTEGER,
+    total               INTEGER NOT NULL,
+    succeeded           INTEGER NOT NULL DEFAULT 0,
+    failed              INTEGER NOT NULL DEFAULT 0,
+    unprocessed         INTEGER NOT NULL,
+    next_index          INTEGER NOT NULL,
+    created_at          INTEGER NOT NULL,
+    queued_at           INTEGER,
+    started_at          INTEGER,
+    completed_at        INTEGER,
+    expires_at          INTEGER,
+    attempts            INTEGER NOT NULL DEFAULT 0,
+    not_before          INTEGER NOT NULL DEFAULT 0,
+    lease_server        TEXT,
+    lease_epoch         INTEGER NOT NULL DEFAULT 0,
+    lease_until         INTEGER NOT NULL DEFAULT 0,
+    parent_id           TEXT,
+    cancel_at           INTEGER,
+    purge               INTEGER NOT NULL DEFAULT 0,
+    retried_by          TEXT,
+    warnings            INTEGER NOT NULL DEFAULT 0,
+    one_by_one          INTEGER NOT NULL DEFAULT 0,
+    tries               INTEGER NOT NULL DEFAULT 0,
+    tried_index         INTEGER NOT NULL DEFAULT -1,
+    checksum            INTEGER NOT NULL,
+    file_name           TEXT,
+    content_length      INTEGER,
+    submitted_key       TEXT,
+    submitted_key_name  TEXT,
+    origin_checksum     INTEGER NOT NULL,
+    run_by              TEXT,
+    upsert              INTEGER,
+    UNIQUE (domain_id, id),
+    CHECK (succeeded + failed + unprocessed = total),
+    CHECK ((status = 4) = (outcome IS NOT NULL)),
+    CHECK ((status = 4) = (completed_at IS NOT NULL))
+) STRICT;
+
+CREATE INDEX tasks_created ON tasks (domain_id, seq) WHERE status = 1;
+CREATE INDEX tasks_unfinished ON tasks (domain_id, writes, seq) WHERE status < 4;
+CREATE INDEX tasks_listed ON tasks (domain_id, family, seq, status, action);
+CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE status = 4 AND purge < 2;
+CREATE INDEX tasks_leased ON tasks (lease_server) WHERE lease_server IS NOT NULL;
+
+-- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
+-- the id that the task will have; accepting it removes the row here in the same transaction.
+-- `touched_at` is when the last block came, 0 once nobody sends any more.
+CREATE TABLE uploads (
+    domain_id   INTEGER NOT NULL,
+    id          TEXT    NOT NULL,
+    touched_at  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Compressed blocks of entries, as they were sent.
+CREATE TABLE payload_blocks (
+    seq          INTEGER PRIMARY KEY,
+    domain_id    INTEGER NOT NULL,
+    task_id      TEXT    NOT NULL,
+    first_index  INTEGER NOT NULL,
+    last_index   INTEGER NOT NULL,
+    bytes        BLOB    NOT NULL,
+    checksum     INTEGER NOT NULL,
+    UNIQUE (domain_id, task_id, last_index)
+) STRICT;
+
+-- Compressed JSON lines of results (kind 1) and errors (kind 2), keyed by the first entry that they
+-- are about; `next_index` is past the last one.
+CREATE TABLE record_blocks (
+    seq          INTEGER PRIMARY KEY,
+    domain_id    INTEGER NOT NULL,
+    task_id      TEXT    NOT NULL,
+    kind         INTEGER NOT NULL,
+    first_index  INTEGER NOT NULL,
+    next_index   INTEGER NOT NULL,
+    lines        INTEGER NOT NULL,
+    bytes        BLOB    NOT NULL,
+    checksum     INTEGER NOT NULL,
+    UNIQUE (domain_id, task_id, kind, first_index)
+) STRICT;
+
+-- What filters, sorts and counters of issues look at; nothing here is rendered. `row` ties the
+-- tables of issues together and is never shown. `state` is the model's number of the word,
+-- `author_email` is folded.
+CREATE TABLE issues (
+    row                  INTEGER PRIMARY KEY,
+    domain_id            INTEGER NOT NULL,
+    id                   INTEGER NOT NULL,
+    created_at           INTEGER NOT NULL,
+    updated_at           INTEGER NOT NULL,
+    changed_at           INTEGER NOT NULL,
+    state                INTEGER NOT NULL,
+    redacted             INTEGER NOT NULL,
+    rating               INTEGER,
+    original_created_at  INTEGER,
+    app_id               TEXT    NOT NULL,
+    platform_type        TEXT,
+    queue_id             TEXT,
+    hs_user_id           TEXT    NOT NULL,
+    assignee_id          TEXT,
+    language             TEXT,
+    issue_mode           TEXT,
+    author_email         TEXT    NOT NULL
+) STRICT;
+
+-- Where an index ends in the state, it counts and finds issues of a state without their rows.
+CREATE UNIQUE INDEX issues_by_id ON issues (domain_id, id);
+CREATE UNIQUE INDEX issues_by_creation ON issues (domain_id, created_at);
+CREATE INDEX issues_by_state ON issues (domain_id, state, created_at);
+CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at, state)
+    WHERE rating IS NOT NULL;
+CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id, state);
+CREATE INDEX issues_by_change ON issues (domain_id, changed_at, id, state);
+
+-- The fragments that are served, in the order in which an issue shows them. A row goes with the
+-- issue that it belongs to. `checksums` has four bytes for each fragment, in the order of the
+-- columns: a view reads some of the fragments.
+CREATE TABLE issue_bodies (
+    row                 INTEGER PRIMARY KEY REFERENCES issues (row) ON DELETE CASCADE,
+    head                BLOB    NOT NULL,
+    messages            BLOB    NOT NULL,
+    meta                BLOB    NOT NULL,
+    custom_fields       BLOB    NOT NULL,
+    feedback            BLOB,
+    queue               BLOB,
+    private_notes       BLOB,
+    predict_labels      BLOB,
+    sentiment_analysis  BLOB,
+    smart_intents       BLOB,
+    checksums           BLOB    NOT NULL
+) STRICT;
+
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day or
+-- the number of a span of days, whose counter is the sum of its days'.
+CREATE TABLE issue_counts (
+    domain_id  INTEGER NOT NULL,
+    facet      INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    day        INTEGER NOT NULL,
+    n          INTEGER NOT NULL CHECK (n > 0),
+    PRIMARY KEY (domain_id, facet, value, day)
+) STRICT, WITHOUT ROWID;
+
+-- The issues that stand in each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; values of one kind
+-- sort as what they stand for.
+CREATE TABLE issue_sets (
+    domain_id  INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    block      INTEGER NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, value, block)
+) STRICT, WITHOUT ROWID;
+
+-- The same for kinds whose values are those of few issues each. The block comes before the value,
+-- so that new issues, whatever their values, are written to the pages of the last block, and an
+-- import of any size continues as fast as it began; who looks for a value looks once in each block.
+CREATE TABLE issue_values (
+    domain_id  INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    block      INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, block, value)
+) STRICT, WITHOUT ROWID;
+
+-- The text index of issues. Marks are ranges of rows that writes left to be read for it; `erased`
+-- ones were deleted. Segments are sets of rows whose texts were read. Grams are, for each segment
+-- and bucket of four-byte pieces of text, the places of the issues among the rows of the segment.
+CREATE TABLE issue_text_marks (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain_id  INTEGER NOT NULL,
+    first_row  INTEGER NOT NULL,
+    last_row   INTEGER NOT NULL,
+    erased     INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX issue_text_marks_by_domain ON issue_text_marks (domain_id, seq);
+
+CREATE TABLE issue_text_segments (
+    domain_id  INTEGER NOT NULL,
+    segment    INTEGER NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, segment)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE issue_text_grams (
+    domain_id  INTEGER NOT NULL,
+    segment    INTEGER NOT NULL,
+    bucket     INTEGER NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, segment, bucket)
+) STRICT, WITHOUT ROWID;
+
+-- Files that came with messages. `issue_id` is null while a file is staged: it arrives, and its
+-- message does not exist yet.
+CREATE TABLE attachments (
+    domain_id     INTEGER NOT NULL,
+    id            TEXT    NOT NULL,
+    issue_id      INTEGER,
+    file_name     TEXT    NOT NULL,
+    content_type  TEXT    NOT NULL,
+    size          INTEGER NOT NULL,
+    created_at    INTEGER NOT NULL,
+    checksum      INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attachments_staged ON attachments (created_at) WHERE issue_id IS NULL;
+-- The files of an issue, which go when the issue is deleted.
+CREATE INDEX attachments_of_issue ON attachments (domain_id, issue_id) WHERE issue_id IS NOT NULL;
+
+-- Their bytes, in pieces numbered from 0.
+CREATE TABLE attachment_pieces (
+    seq            INTEGER PRIMARY KEY,
+    domain_id      INTEGER NOT NULL,
+    attachment_id  TEXT    NOT NULL,
+    number         INTEGER NOT NULL,
+    bytes          BLOB    NOT NULL,
+    checksum       INTEGER NOT NULL,
+    UNIQUE (domain_id, attachment_id, number)
+) STRICT;

@@ -1,12 +1,13 @@
 //! A proxy between a store and its database that can cut the connection before or after the nth
-//! statement. It can also fall silent: both ends stay connected, and no bytes get through. It
-//! records the statements that were sent. Of the protocol it knows only the framing of messages,
-//! which messages execute a statement, and which contain its text.
+//! statement. The store notices the cut only after the session has ended in the database, with its
+//! locks, so that a test never meets a session that is about to end. It can also fall silent: both
+//! ends stay connected, and no bytes get through. It records the statements that were sent. Of the
+//! protocol it knows only the framing of messages, which messages execute a statement, and which
+//! contain its text.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -14,8 +15,6 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// How long the database has to execute a statement whose answer is dropped.
-const EXECUTION: Duration = Duration::from_millis(15);
 /// Messages that execute a statement: execute, simple query, the end of a copy.
 const STATEMENTS: &[u8] = b"EQc";
 /// The message with a piece of a copy.
@@ -172,13 +171,17 @@ where
     tokio::select! {
         _ = answers(&mut from_server, &mut to_client, plan) => return,
         ended = to_the_cut(&mut from_client, &mut to_server, plan) => {
-            if !matches!(ended, Ok(Some(Cut::After))) {
+            if !matches!(ended, Ok(true)) {
                 return;
             }
         }
     }
-    // The answer is dropped.
-    tokio::time::sleep(EXECUTION).await;
+    // The database executes the messages that it has. Then it reads the end of the connection, ends
+    // the session, and closes its side.
+    if to_server.shutdown().await.is_ok() {
+        // The answers are dropped. A session may also end with a fault.
+        let _ = tokio::io::copy(&mut from_server, &mut tokio::io::sink()).await;
+    }
 }
 
 /// Forwards answers. Answers that arrive during silence are lost, and the connection stays silent.
@@ -202,12 +205,12 @@ async fn answers(
     }
 }
 
-/// Forwards messages until the planned statement. Returns the side on which it stopped.
+/// Forwards messages until the planned cut. Returns whether it is reached.
 async fn to_the_cut(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     plan: &Plan,
-) -> std::io::Result<Option<Cut>> {
+) -> std::io::Result<bool> {
     // The first message of a connection has no kind.
     let length = from.read_u32().await?;
     let mut lost = plan.silent.load(Ordering::SeqCst);
@@ -222,7 +225,7 @@ async fn to_the_cut(
         };
         let reached = left == 1 || (left < 1 && plan.stays_cut.load(Ordering::SeqCst));
         if reached && plan.after.load(Ordering::SeqCst) == 0 {
-            return Ok(Some(Cut::Before));
+            return Ok(true);
         }
         cut_after |= reached;
         if kind == COPY_DATA && plan.silent_in_copy.swap(false, Ordering::SeqCst) {
@@ -232,7 +235,7 @@ async fn to_the_cut(
         pass(from, (!lost).then_some(&mut *to), Some(kind), length, plan).await?;
         // The database executes a statement of several messages at the latest at the sync message.
         if cut_after && (kind == b'Q' || kind == b'S') {
-            return Ok(Some(Cut::After));
+            return Ok(true);
         }
     }
 }

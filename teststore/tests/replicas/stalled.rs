@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use caseload_model::task::{Action, Counts};
 use caseload_store::{ClaimedTask, StoreError};
 use caseload_teststore::nodes;
+use tokio_postgres::NoTls;
+use tokio_postgres::error::SqlState;
 
 use super::Database;
 use super::cutter::Cutter;
@@ -72,13 +74,19 @@ async fn a_task_is_taken_from_an_idle_session_but_not_from_a_busy_one() {
     let lock = "BEGIN; SELECT 1 FROM task_queue FOR UPDATE";
     let (working, still) = (database.client().await, database.client().await);
     working.batch_execute(lock).await.unwrap();
-    let mut work = std::pin::pin!(working.batch_execute("SELECT pg_sleep(2.5)"));
-    loop {
-        tokio::select! {
-            done = &mut work => break done.expect("the busy session is not terminated"),
-            claimed = claim_at(&store, "two", later(LEASE_MS), 1) => assert!(claimed.is_empty()),
-        }
-    }
+    let cancel = working.cancel_token();
+    let work = tokio::spawn(async move {
+        let ended = working.batch_execute("SELECT pg_sleep(3600)").await;
+        (working, ended.unwrap_err())
+    });
+    // An idle session would have been ended by now.
+    let busy = "query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'
+         AND state_change < clock_timestamp() - interval '2 s'";
+    database.wait_for_session(busy).await;
+    assert!(claim_at(&store, "two", later(LEASE_MS), 1).await.is_empty());
+    cancel.cancel_query(NoTls).await.unwrap();
+    let (working, ended) = work.await.unwrap();
+    assert_eq!(ended.code(), Some(&SqlState::QUERY_CANCELED), "{ended:?}");
     working.batch_execute("ROLLBACK").await.unwrap();
     still.batch_execute(lock).await.unwrap();
     claim_repeatedly(&store, "two").await;

@@ -22,8 +22,9 @@ pub trait Upkeep: Send + Sync + 'static {
     /// server is gone, and idempotency keys. True if more may be left to remove.
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
     /// Carries out one step of settling: moves rows that writes marked into the text index. True if
-    /// it did something, so that more may be left. Only the speed of filters on texts depends on
-    /// it.
+    /// it did something, so that more may be left. False if there was nothing to do, or if another
+    /// session holds the texts of the domain or has just settled them: a later step does the rest.
+    /// Only the speed of filters on texts depends on it.
     fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool>;
     /// Stops background work and closes files. Later commands fail with
     /// [`StoreError::Closed`](super::StoreError).

@@ -57,6 +57,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
       head([task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")], pill(over ? task.outcome : task.status)),
       task.submitted_by && h("p", { class: "faint under" }, task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "], `sent by ${task.submitted_by.key_name || task.submitted_by.key_id}`),
       bar(task.progress, "progress of the task"),
+      task.server_deaths > 0 && h("p", { class: "under" }, `Its server stopped ${things(task.server_deaths, "time", "times")} while it worked on the task`, task.next_try_at ? ["; the next try is at ", time(task.next_try_at, true), ". You can cancel the task while it waits."] : "; a server tries it again."),
       h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), took && fact(over ? "took" : "so far", span(took)), perSecond > 0 && fact("per second", count(Math.round(perSecond))), !over && perSecond > 0 && fact("left, about", span((counts.unprocessed * 1000) / perSecond))),
     ];
   }

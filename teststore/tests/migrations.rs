@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "f7098fc25af20b9b96ee674a48e849e2da079a41df9748ba1ae4deb2241088e2",
+        "84f6731347f92afcd196260de08af72e9efcd4e649768dd8e886755b94d85484",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "f0338c9e714a1d8a5cf536e2e8b51f8001860ecfa582c92a8f971818f38be759",
+        "398d468a11c3cbc27f885e40ee3476e1f846bd67be373fe84b86b4011db404b4",
     ),
 ];
 

@@ -40,6 +40,8 @@ const HARMLESS: &[(&str, &str, &str)] = &[
     ("tasks", "lease_epoch", "a chunk under another epoch is refused and repeated"),
     ("tasks", "lease_until", "a restart ends all leases"),
     ("tasks", "not_before", "the pause before the next attempt"),
+    ("tasks", "deaths", "a wait that is longer or shorter; it fails no entry"),
+    ("tasks", "next_try_at", "shown to operators; the wait is in `not_before`"),
     ("tasks", "cancel_at", "when the end was asked for is not shown"),
     ("tasks", "purge", "a task is purged only after it expired"),
     ("task_queue", "queued", "marking a queued task again changes nothing"),

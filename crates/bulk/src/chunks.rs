@@ -1,61 +1,88 @@
-//! Applies a task chunk by chunk while a reader validates the next entries. A chunk that has
-//! the store for itself for too long is undone by the store and tried again with fewer entries.
-//! Invariant: a chunk that was undone begins again at the first entry that has no record.
+//! Applies a task chunk by chunk while a reader validates the next entries. A chunk that has the
+//! store for itself for too long, or whose values the database refuses, is undone by the store and
+//! tried again with fewer entries. An entry that is such a chunk alone becomes an error, and the
+//! task continues with the others. Invariant: a chunk that was undone begins again at the first
+//! entry that has no record.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use caseload_model::error_code::EntryErrorCode;
+use caseload_model::json::{DEPTH_MAX, skip_value};
+use caseload_model::record::{EntryFault, Rejection};
 use caseload_model::task::TaskStatus;
-use caseload_store::{ApplyChunk, ChunkEntries, ClaimedTask, EntrySource, StoreError, log_end};
+use caseload_store::{
+    ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, ClaimedTask, EntrySource, StoreError,
+    log_end,
+};
 use tokio::task::JoinSet;
 
 use crate::context::Context;
 use crate::entry_queue::EntryQueue;
 use crate::entry_reader::EntryReader;
-use crate::progress::{Progress, Stop};
+use crate::progress::Progress;
 
-/// After an interruption, a chunk has at most this many entries, and a quarter of them after each
-/// further one. Each commit doubles the number again.
-const ENTRIES_AFTER_INTERRUPTION: usize = 256;
+/// After it was undone, a chunk has at most this many entries, and a quarter of them after each
+/// further time. Each commit doubles the number again.
+const ENTRIES_AFTER_UNDOING: usize = 256;
 const FEWER: usize = 4;
 /// Above this number the store decides alone how many entries a chunk has.
 const ENTRIES_LIMITED_MAX: usize = 4096;
 
-/// Applies the entries that are left. Ends with [`Stop::TooLong`] after work of the configured time
-/// without a commit.
+/// A chunk of which nothing is stored.
+struct Undone {
+    fault: StoreError,
+    entries: ChunkEntries,
+}
+
+/// Applies the entries that are left.
 pub(crate) async fn apply(
     context: &Context,
     claim: &ClaimedTask,
     progress: &mut Progress,
-) -> Result<Stop, StoreError> {
+) -> Result<(), StoreError> {
+    let task_id = &claim.task.id;
     let mut limit = None;
     let mut worked = Duration::ZERO;
     loop {
         let before = *progress;
-        let Some(more) = until_interrupted(context, claim, progress, &mut limit).await? else {
-            return Ok(Stop::Ended);
-        };
+        let undone = until_undone(context, claim, progress, &mut limit).await?;
+        let Some(Undone { fault, entries }) = undone else { return Ok(()) };
         if *progress != before {
             worked = Duration::ZERO;
         }
-        worked += more;
-        let (task_id, next_index) = (&claim.task.id, progress.next_index);
-        tracing::warn!(task_id, next_index, ?worked, "a chunk took too long and was undone");
-        if worked >= context.work_max {
-            return Ok(Stop::TooLong);
+        let next_index = progress.next_index;
+        tracing::warn!(task_id, next_index, %fault, "a chunk was undone");
+        let reason = match fault {
+            StoreError::ChunkInterrupted { worked: more } => {
+                worked += more;
+                let seconds = worked.as_secs();
+                (worked >= context.work_max)
+                    .then(|| format!("this entry could not be stored within {seconds} s of work"))
+            }
+            _ => Some("the database refuses the values of this entry".to_owned()),
+        };
+        let Some(reason) = reason.filter(|_| limit == Some(1)) else {
+            limit = Some(limit.map_or(ENTRIES_AFTER_UNDOING, |entries| (entries / FEWER).max(1)));
+            continue;
+        };
+        tracing::error!(task_id, index = next_index, %reason, "an entry was not processed");
+        let rejected = rejected(claim, &entries, &reason);
+        let applied = context.store.apply_chunk(chunk(context, claim, rejected, None)).await?;
+        if note(claim, progress, &applied) {
+            return Ok(());
         }
-        let fewer = |entries: usize| (entries / FEWER).max(1);
-        limit = Some(limit.map_or(ENTRIES_AFTER_INTERRUPTION, fewer));
+        worked = Duration::ZERO;
     }
 }
 
-/// Applies entries until the task ends or a chunk is interrupted; then the time that it took.
-async fn until_interrupted(
+/// Applies entries until the task ends or a chunk is undone.
+async fn until_undone(
     context: &Context,
     claim: &ClaimedTask,
     progress: &mut Progress,
     limit: &mut Option<usize>,
-) -> Result<Option<Duration>, StoreError> {
+) -> Result<Option<Undone>, StoreError> {
     let queue = Arc::new(EntryQueue::new(context.queue_limits.clone()));
     let mut reading = JoinSet::new();
     let reader = EntryReader::new(claim, *progress, context.one_thread);
@@ -71,14 +98,14 @@ async fn until_interrupted(
         };
         let following = limit.is_none().then(|| queue.clone() as Arc<dyn EntrySource>);
         let first = limit.map_or_else(|| entries.clone(), |limit| first_of(&entries, limit));
-        let applied = context.store.apply_chunk(chunk(context, claim, first, following));
-        let applied = match applied.await {
-            Err(StoreError::ChunkInterrupted { worked }) => return Ok(Some(worked)),
+        let applied = context.store.apply_chunk(chunk(context, claim, first, following)).await;
+        let applied = match applied {
+            Err(fault @ (StoreError::ChunkInterrupted { .. } | StoreError::ValuesRefused(_))) => {
+                return Ok(Some(Undone { fault, entries }));
+            }
             applied => applied?,
         };
-        progress.note(&applied);
-        if applied.task.status == TaskStatus::Completed {
-            log_end(&claim.domain_name, &applied.task);
+        if note(claim, progress, &applied) {
             break;
         }
         assert!(applied.done > 0, "the store applied nothing of a chunk");
@@ -93,8 +120,18 @@ async fn until_interrupted(
     Ok(None)
 }
 
+/// Notes a chunk; whether it ended the task.
+fn note(claim: &ClaimedTask, progress: &mut Progress, applied: &ChunkApplied) -> bool {
+    progress.note(applied);
+    let is_completed = applied.task.status == TaskStatus::Completed;
+    if is_completed {
+        log_end(&claim.domain_name, &applied.task);
+    }
+    is_completed
+}
+
 /// The command that applies entries of a claimed task.
-pub(crate) fn chunk(
+fn chunk(
     context: &Context,
     claim: &ClaimedTask,
     entries: ChunkEntries,
@@ -110,7 +147,6 @@ pub(crate) fn chunk(
         lease_epoch: claim.lease_epoch,
         entries,
         following,
-        so_far: None,
         clock: context.clock.clone(),
     }
 }
@@ -119,6 +155,25 @@ pub(crate) fn chunk(
 fn first_of(entries: &ChunkEntries, limit: usize) -> ChunkEntries {
     let part = entries.work.part(0..entries.work.len().min(entries.from + limit));
     ChunkEntries { work: Arc::new(part), ..entries.clone() }
+}
+
+/// The next one of these entries alone, as an error.
+fn rejected(claim: &ClaimedTask, entries: &ChunkEntries, reason: &str) -> ChunkEntries {
+    let entry = entries.block.entries[entries.from].clone();
+    let text = entries.block.bytes[entry.range.clone()].trim_ascii();
+    let is_map = text.starts_with(b"{") && skip_value(text, DEPTH_MAX) == Ok(text.len());
+    let detail = format!(
+        "{reason}, so the task continued without it; send it alone, and report it to the operator \
+         if that fails, too"
+    );
+    let rejection = Rejection {
+        id: None,
+        faults: vec![EntryFault::new(EntryErrorCode::NotProcessed, "", detail)],
+        readable: is_map && entry.oversize.is_none() && std::str::from_utf8(text).is_ok(),
+        named: None,
+    };
+    let work = ChunkWork::rejected(claim.task.action, entry, rejection);
+    ChunkEntries { block: entries.block.clone(), work: Arc::new(work), from: 0 }
 }
 
 /// The reason why the queue ended before its task.

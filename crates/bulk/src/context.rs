@@ -21,8 +21,7 @@ pub(crate) struct Context {
     pub(crate) queue_limits: QueueLimits,
     pub(crate) outage: Arc<Outage>,
     pub(crate) work: WorkInProgress,
-    /// Work without a commit after which a task's entries are applied one by one, and after which
-    /// one of these is parked.
+    /// See [`crate::RunnerConfig::work_max`].
     pub(crate) work_max: Duration,
     /// See [`crate::RunnerConfig::one_thread`].
     pub(crate) one_thread: bool,

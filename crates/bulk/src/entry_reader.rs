@@ -48,11 +48,9 @@ pub(crate) struct EntryReader {
     dry_run: bool,
     /// Index of the first unprocessed entry.
     first_index: u32,
-    /// Earlier entries of a dry run that have error records. They have changed nothing, and servers
-    /// may have died with one of them.
+    /// Earlier entries of a dry run that have error records. They have changed nothing, and the
+    /// database may have refused one of them.
     failed: BTreeSet<u32>,
-    /// The index at which the entries to read end.
-    end: u32,
     /// The addresses that an import fills in.
     addresses: Arc<DeskAddresses>,
     /// Index of the next entry to read, and the number of entries from there on.
@@ -87,7 +85,6 @@ impl EntryReader {
             dry_run: claim.task.dry_run,
             first_index: next_index,
             failed: BTreeSet::new(),
-            end: u32::MAX,
             addresses: Arc::default(),
             next_index: start.0,
             left: start.1,
@@ -167,8 +164,7 @@ impl EntryReader {
         let last = block.entries.last().ok_or_else(|| corrupt("a block is empty"))?;
         self.next_index = last.index + 1;
         self.left = self.left.saturating_sub(block.entries.len() as u32);
-        let is_read = |index: u32| index < self.end && !self.failed.contains(&index);
-        block.entries.retain(|entry| is_read(entry.index));
+        block.entries.retain(|entry| !self.failed.contains(&entry.index));
         let (action, domain_name) = (self.action, self.domain_name.clone());
         let addresses = self.addresses.clone();
         let validate = move || {
@@ -183,48 +179,19 @@ impl EntryReader {
 
     /// The stored block of the payload with the next entry.
     async fn stored_block(&mut self, store: &dyn Work) -> Result<Block, StoreError> {
-        match self.first_block.take() {
-            Some(bytes) => decoded(bytes.to_vec()),
-            None => stored_block(store, (self.domain, &self.task_id), self.next_index).await,
-        }
+        let bytes = match self.first_block.take() {
+            Some(bytes) => bytes.to_vec(),
+            None => store
+                .payload_block(self.domain, &self.task_id, self.next_index)
+                .await?
+                .ok_or_else(|| corrupt("a payload ends before its task"))?,
+        };
+        Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))
     }
-}
-
-/// The stored block of a task's payload that has the first entry from `next_index` on.
-pub(crate) async fn stored_block(
-    store: &dyn Work,
-    (domain, task_id): (DomainId, &str),
-    next_index: u32,
-) -> Result<Block, StoreError> {
-    let stored = store.payload_block(domain, task_id, next_index).await?;
-    let bytes = stored.ok_or_else(|| corrupt("a payload ends before its task"))?;
-    decoded(bytes)
-}
-
-fn decoded(bytes: Vec<u8>) -> Result<Block, StoreError> {
-    Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))
 }
 
 fn corrupt(what: &str) -> StoreError {
     StoreError::Corrupt(what.to_owned())
-}
-
-/// These entries of a dry run, after all earlier ones of its task that have no error record.
-pub(crate) async fn after_earlier(
-    store: &dyn Work,
-    claim: &ClaimedTask,
-    progress: Progress,
-    one_thread: bool,
-    entries: ChunkEntries,
-) -> Result<ChunkEntries, StoreError> {
-    let mut earlier = EntryReader::new(claim, progress, one_thread);
-    earlier.left = earlier.left.saturating_sub(progress.left);
-    earlier.end = progress.next_index;
-    let Some(mut whole) = earlier.whole(store).await? else { return Ok(entries) };
-    let ChunkEntries { block, work, .. } = entries;
-    let (block, work) = (Arc::unwrap_or_clone(block), Arc::unwrap_or_clone(work));
-    whole.append(ValidatedBlock { block, work });
-    Ok(whole.into_entries(progress.next_index))
 }
 
 /// A payload block with its validated entries; in a dry run all blocks in one.
@@ -293,7 +260,7 @@ fn turn(bytes: usize) -> Option<MutexGuard<'static, ()>> {
 }
 
 /// Validates every entry by the rules of its action.
-pub(crate) fn prepare(
+fn prepare(
     action: Action,
     (domain, addresses): (&DomainName, &DeskAddresses),
     block: &Block,

@@ -8,7 +8,6 @@ mod context;
 mod entry_queue;
 mod entry_reader;
 mod expiry_clock;
-mod one_by_one;
 mod outage;
 mod patience;
 mod progress;

@@ -21,14 +21,3 @@ impl Progress {
         self.left = applied.task.counts.unprocessed;
     }
 }
-
-/// Why a way of applying a task ended without a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The task is completed, or the runner stops.
-    Ended,
-    /// Chunks did not commit in time.
-    TooLong,
-    /// An entry was parked.
-    Parked,
-}

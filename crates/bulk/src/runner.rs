@@ -60,8 +60,7 @@ pub struct RunnerConfig {
     /// How long the clock must go on from a time that it jumped forward to before anything expires
     /// by it.
     pub purge_after_jump: Duration,
-    /// Work on a chunk without a commit after which its entries are applied one by one, and on one
-    /// of these after which it becomes an error.
+    /// Work without a commit after which an entry that is a chunk alone becomes an error.
     pub work_max: Duration,
     /// Whether entries are validated on the runtime's own thread, for a simulation in which no
     /// other thread may decide about the order of events.

@@ -8,9 +8,9 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{ClaimedTask, FailAttempt, OutageLog, StoreError, log_end};
 use tokio::time::Instant;
 
+use crate::chunks;
 use crate::context::Context;
-use crate::progress::{Progress, Stop};
-use crate::{chunks, one_by_one};
+use crate::progress::Progress;
 
 /// Milliseconds before a task is tried again after a fault of the server.
 const RETRY_AFTER_MS: i64 = 5_000;
@@ -19,27 +19,15 @@ const RECORD_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs a claimed task. A fault of the server, a panic included, counts against the task, unless
 /// the disk cannot be written, the database is unreachable or the domain has reached its quota:
-/// those faults pass.
+/// those faults pass. A task that a caller has cancelled is given back without being read, which
+/// ends it: servers may die with its entries.
 pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
     let _in_progress = context.work.begin();
-    let work = tokio::spawn(process(context.clone(), claim.clone()));
-    let task_id = &claim.task.id;
-    let counted = match work.await {
-        Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
-        Ok(Err(fault)) => {
-            if fault.outage().is_some() {
-                context.outage.report(&fault, "a bulk action task waits");
-            } else {
-                tracing::error!(task_id, %fault, "a bulk action task met a fault");
-            }
-            !passes(&fault)
-        }
-        Err(stopped) if stopped.is_panic() => {
-            let fault = "a worker panicked";
-            tracing::error!(task_id, fault, "a bulk action task met a fault");
-            true
-        }
-        Err(_) => return,
+    let counted = if claim.cancel_requested {
+        false
+    } else {
+        let Some(counted) = work(&context, &claim).await else { return };
+        counted
     };
     // Until the fault is recorded, other servers cannot lease the task.
     let mut log = OutageLog::default();
@@ -65,23 +53,31 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
     }
 }
 
-/// Applies the task in chunks. Once these do not commit in time or servers died with them, its
-/// entries are applied one by one, until the one that is the cause is parked.
-async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError> {
-    let mut progress = Progress::of(&claim);
-    let mut one_by_one = claim.one_by_one;
-    loop {
-        let stop = if one_by_one {
-            one_by_one::apply(&context, &claim, &mut progress).await?
-        } else {
-            chunks::apply(&context, &claim, &mut progress).await?
-        };
-        match stop {
-            Stop::Ended => return Ok(()),
-            Stop::TooLong => one_by_one = true,
-            Stop::Parked => one_by_one = false,
+/// Applies the entries of a task. `None` if its lease is over, else whether the fault that ended
+/// the work counts against the task.
+async fn work(context: &Context, claim: &ClaimedTask) -> Option<bool> {
+    let task_id = &claim.task.id;
+    match tokio::spawn(process(context.clone(), claim.clone())).await {
+        Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => None,
+        Ok(Err(fault)) => {
+            if fault.outage().is_some() {
+                context.outage.report(&fault, "a bulk action task waits");
+            } else {
+                tracing::error!(task_id, %fault, "a bulk action task met a fault");
+            }
+            Some(!passes(&fault))
         }
+        Err(stopped) if stopped.is_panic() => {
+            let fault = "a worker panicked";
+            tracing::error!(task_id, fault, "a bulk action task met a fault");
+            Some(true)
+        }
+        Err(_) => None,
     }
+}
+
+async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError> {
+    chunks::apply(&context, &claim, &mut Progress::of(&claim)).await
 }
 
 /// Whether a fault would stop any task and passes by itself.

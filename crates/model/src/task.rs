@@ -241,6 +241,10 @@ pub struct Task {
     pub warnings: u32,
     /// While the task waits to start: the number of the domain's writing tasks before it.
     pub position: Option<u32>,
+    /// Servers that died while they worked on the task, since an entry of it was committed.
+    pub deaths: u32,
+    /// While the task waits because a server died: when it is tried again.
+    pub next_try_at: Option<UnixMillis>,
 }
 
 impl Task {
@@ -264,6 +268,7 @@ impl Task {
         self.status = TaskStatus::Completed;
         self.outcome = Some(outcome);
         self.completed_at = Some(now);
+        self.next_try_at = None;
     }
 
     /// Panics if the task breaks one of its laws. Called before a task is stored.
@@ -357,6 +362,8 @@ mod tests {
             origin: TaskOrigin::default(),
             warnings: 0,
             position: None,
+            deaths: 0,
+            next_try_at: None,
         };
         assert_eq!(task.progress(), 99);
         task.status = TaskStatus::Completed;

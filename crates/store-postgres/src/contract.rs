@@ -21,8 +21,7 @@ use caseload_store::{
     GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
     ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     SessionKind, SettleTexts, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture,
-    StoreMetrics, StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin,
-    attachments, idempotency,
+    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -249,7 +248,7 @@ impl Work for PostgresStore {
                 }
                 Nodes::Many => tasks::claim_apart(&self.engine, &self.avoided, command).await,
             };
-            let Claims { claimed, locked, unseen } = claims?;
+            let Claims { claimed, locked, unseen, .. } = claims?;
             self.leases.add(&server, &claimed);
             if tasks::end_holders(&self.engine, locked, now).await {
                 wake(&self.wake_ups);
@@ -295,10 +294,6 @@ impl Work for PostgresStore {
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.read_in(domain, |tx| write::desk_addresses(&tx))
-    }
-
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        self.write_in(command.domain, move |tx| rules::try_entry(&tx, &command))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -434,7 +429,7 @@ impl Upkeep for PostgresStore {
                 let bytes = db.find(size, &[], |row| row.get(0))?.unwrap_or_default();
                 Ok((bytes, rules::unfinished_by_lease(db)?))
             });
-            let (database_bytes, (tasks_waiting, tasks_running)) = read.await?;
+            let (database_bytes, tasks) = read.await?;
             let completed = self.completed.lock().clone();
             Ok(StoreMetrics {
                 commits: self.engine.commits(),
@@ -442,8 +437,9 @@ impl Upkeep for PostgresStore {
                 // PostgreSQL manages its own log.
                 log_bytes: 0,
                 database_bytes,
-                tasks_waiting,
-                tasks_running,
+                tasks_waiting: tasks.waiting,
+                tasks_running: tasks.running,
+                tasks_delayed: tasks.delayed,
                 completed,
             })
         })

@@ -221,9 +221,8 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- runs the payload of this dry run. `upsert` is 1 if an import replaces issues whose id it names,
 -- else null.
 --
--- `one_by_one`: whether the entries of the task are applied one by one, because servers died or
--- took too long with several. `tries` counts deaths of servers before the entry `tried_index`
--- committed, or, one by one, how often that entry was tried alone.
+-- `deaths` counts the servers that died with the task since an entry of it was committed.
+-- `next_try_at` is set while the task waits because of that.
 --
 -- `origin_checksum` covers what was sent, and with which key. `content_length` is the number of
 -- bytes of the payload without compression.
@@ -257,9 +256,8 @@ CREATE TABLE tasks (
     purge               INTEGER NOT NULL DEFAULT 0,
     retried_by          TEXT,
     warnings            INTEGER NOT NULL DEFAULT 0,
-    one_by_one          INTEGER NOT NULL DEFAULT 0,
-    tries               INTEGER NOT NULL DEFAULT 0,
-    tried_index         INTEGER NOT NULL DEFAULT -1,
+    deaths              INTEGER NOT NULL DEFAULT 0,
+    next_try_at         INTEGER,
     checksum            INTEGER NOT NULL,
     file_name           TEXT,
     content_length      INTEGER,

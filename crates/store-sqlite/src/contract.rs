@@ -22,8 +22,7 @@ use caseload_store::{
     GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
     ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     SessionKind, SettleTexts, StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments,
-    idempotency,
+    StoredAnswer, Submit, TaskPage, Upkeep, Work, WorkerSlots, admin, attachments, idempotency,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -273,10 +272,6 @@ impl Work for SqliteStore {
         self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        self.write_in(command.domain, move |tx| rules::try_entry(&tx, &command))
-    }
-
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
@@ -426,7 +421,7 @@ impl Upkeep for SqliteStore {
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
         let tasks = self.engine.read(|conn| Ok(rules::unfinished_by_lease(&Tx(conn))?));
         Box::pin(async move {
-            let (tasks_waiting, tasks_running) = tasks.await?;
+            let tasks = tasks.await?;
             let completed = self.completed.lock().clone();
             let (database_bytes, log_bytes) = self.engine.file_bytes();
             let commits = self.engine.commits();
@@ -436,8 +431,9 @@ impl Upkeep for SqliteStore {
                 writes,
                 log_bytes,
                 database_bytes,
-                tasks_waiting,
-                tasks_running,
+                tasks_waiting: tasks.waiting,
+                tasks_running: tasks.running,
+                tasks_delayed: tasks.delayed,
                 completed,
             })
         })

@@ -16,7 +16,7 @@ use caseload_store::tasks::{self as rules, Begun, QueuePlace};
 use caseload_store::{
     ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain,
     CreateTask, Domain, FailAttempt, Idempotent, ListTasks, PackedBlock, RecordBlock, RecordKind,
-    RenewLeases, StagePayload, StoreError, TaskPage, Trial, TryEntry, admin, values,
+    RenewLeases, StagePayload, StoreError, TaskPage, admin, values,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -243,10 +243,6 @@ impl InMemoryStore {
     ) -> Result<WithLeases<ChunkApplied>, StoreError> {
         let context = WriteContext::alone();
         self.leasing(command.domain, lease, |tx| tasks::apply_here(tx, &context, command))
-    }
-
-    pub fn try_entry(&self, command: &TryEntry) -> Result<Trial, StoreError> {
-        self.write(|conn| rules::try_entry(&DomainTx { conn, domain: command.domain }, command))
     }
 
     pub fn fail_attempt(&self, command: &FailAttempt) -> Result<Task, StoreError> {

@@ -230,7 +230,6 @@ async fn applied(
             from: 0,
         },
         following: None,
-        so_far: None,
         clock: Clock::stopped(NOW),
     };
     let begun = Instant::now();

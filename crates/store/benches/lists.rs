@@ -185,7 +185,6 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
                     lease_epoch: claimed.lease_epoch,
                     entries: next,
                     following: None,
-                    so_far: None,
                     clock: Clock::stopped(NOW),
                 })
                 .await

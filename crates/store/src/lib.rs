@@ -12,7 +12,6 @@ pub mod attachments;
 pub mod check;
 pub mod checksum;
 pub mod copy;
-mod dry_run;
 pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;
@@ -33,7 +32,6 @@ pub mod text_index;
 pub mod throttle;
 
 pub use contract::*;
-pub use dry_run::DryRunSoFar;
 pub use opening::{InvalidLocation, OpenMode};
 pub use outage::{OutageLine, OutageLog};
 pub use pack::{HEADER_BYTES_MAX, PackedBlock, pack_block, unpack_block, unpacked_size};

@@ -168,7 +168,7 @@ pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Failpoint
 
 /// Every row of every table, without the columns of leases and of servers that died.
 pub(super) fn dump(folder: &Path) -> String {
-    let of_servers = ["one_by_one", "tries", "tried_index"];
+    let of_servers = ["deaths", "next_try_at", "not_before"];
     dump_but(folder, |_, column| column.starts_with("lease_") || of_servers.contains(&column))
 }
 

@@ -6,6 +6,8 @@ mod app_identities;
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+#[cfg(debug_assertions)]
+mod deaths;
 mod deleted;
 #[cfg(debug_assertions)]
 mod failpoints;
@@ -15,8 +17,6 @@ mod leased_blocks;
 mod names;
 #[cfg(debug_assertions)]
 mod people;
-#[cfg(debug_assertions)]
-mod poison;
 mod profile_sets;
 mod slot_leasing;
 mod steps;
@@ -39,7 +39,7 @@ use futures_util::future::join_all;
 
 use crate::suite::support::{
     NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, later, next_block, run,
-    run_command, task_of, uid,
+    run_command, take_over, task_of, uid,
 };
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -188,7 +188,7 @@ async fn a_new_server_continues_after_the_last_whole_chunk() {
     drop(first);
 
     let second = server(folder.path()).unwrap();
-    let claimed = claim_at(&second, "second", NOW, 1).await.remove(0);
+    let claimed = take_over(&second, "second", NOW).await;
     assert_eq!(claimed.next_index, 10, "the old lease has ended, and whole chunks are committed");
     let task = apply_all(&second, &claimed, NOW).await;
     assert_eq!(task.counts, Counts { total: 30, succeeded: 30, failed: 0, unprocessed: 0 });
@@ -359,10 +359,7 @@ async fn a_check_names_each_kind_of_damage() {
         ("DELETE FROM apps", "has no default app"),
         ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
         ("UPDATE tasks SET purge = 2", "2 results are stored, the counts say 0"),
-        ("UPDATE tasks SET one_by_one = 2", "about servers that died"),
-        ("UPDATE tasks SET tries = 1", "about servers that died"),
-        ("UPDATE tasks SET one_by_one = 1, tries = 3, tried_index = 0", "about servers that died"),
-        ("UPDATE tasks SET one_by_one = 1, tried_index = 7", "name no entry"),
+        ("UPDATE tasks SET next_try_at = 7", "after the death of a server, and none died"),
         ("UPDATE record_blocks SET task_id = 'x'", "belong to no task"),
         ("UPDATE payload_blocks SET task_id = 'x'", "blocks of payload_blocks belong to no task"),
         ("INSERT INTO uploads SELECT domain_id, id, 1 FROM tasks; -- payload", "at the same time"),

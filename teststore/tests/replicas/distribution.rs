@@ -216,7 +216,7 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
             a_repeated_write_gets_the_first_answer_and_writes_nothing,
             attachments_belong_to_their_message;
         ended_keys: a_command_of_a_key_that_ended_is_refused;
-        trials: an_entry_tried_twice_alone_without_a_commit_is_parked;
+        deaths: a_task_waits_longer_after_each_death_of_a_server_and_no_other_task_waits;
         texts: random_writes_are_found_before_and_after_the_index_takes_them_in;
         filled: a_store_with_rows_in_every_table_passes_the_check;
     );

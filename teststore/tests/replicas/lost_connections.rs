@@ -302,8 +302,8 @@ async fn a_claim_that_ends_early_has_the_tasks_that_it_leased() {
         domains.push(domain);
     }
     let (mut now, mut counts) = (NOW, BTreeSet::new());
+    let server = "one".to_owned();
     for nth in 1.. {
-        let server = format!("server-{nth}");
         let lease_until = UnixMillis(now.0 + LEASE_MS);
         let claim = ClaimTasks {
             server: server.clone(),
@@ -322,9 +322,9 @@ async fn a_claim_that_ends_early_has_the_tasks_that_it_leased() {
         }
         let claimed = claimed.unwrap_or_default();
         counts.insert(claimed.len());
-        let leased = "SELECT domain_id, lease_epoch FROM task_queue WHERE lease_server = $1";
+        let leased = "SELECT domain_id, lease_epoch FROM task_queue WHERE lease_until = $1";
         let leased: BTreeMap<i64, i64> = direct
-            .query(leased, &[&server])
+            .query(leased, &[&lease_until.0])
             .await
             .unwrap()
             .iter()

@@ -2,6 +2,7 @@
 //! `Arc<dyn Store>`, and `store_suite!` makes a test of each function for a backend. Every backend
 //! must pass the same suite; features of a single backend are tested elsewhere.
 
+pub(crate) mod deaths;
 pub(crate) mod domains;
 pub(crate) mod ended_keys;
 pub(crate) mod filled;
@@ -24,7 +25,6 @@ pub(crate) mod support;
 pub(crate) mod task_ends;
 pub(crate) mod tasks;
 pub(crate) mod texts;
-pub(crate) mod trials;
 pub(crate) mod uploads;
 
 /// Makes one test per behaviour. `$open` is a function that returns a new store and a guard that
@@ -74,9 +74,10 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, ended_keys:
             a_command_of_a_key_that_ended_is_refused,
         );
-        $crate::store_suite!(@ $open, trials:
-            an_entry_tried_twice_alone_without_a_commit_is_parked,
-            only_the_holder_of_the_lease_tries_an_entry,
+        $crate::store_suite!(@ $open, deaths:
+            a_task_waits_longer_after_each_death_of_a_server_and_no_other_task_waits,
+            a_task_that_waits_after_a_death_can_be_cancelled,
+            tasks_that_one_server_had_are_tried_one_after_another,
             a_dry_run_in_several_chunks_judges_each_entry_on_the_earlier_ones,
         );
         $crate::store_suite!(@ $open, uploads:

@@ -109,6 +109,16 @@ pub(crate) async fn claim_at(
     store.claim_tasks(command).await.unwrap()
 }
 
+/// Claims a task whose server died: it waits for a second from the first claim on.
+pub(crate) async fn take_over(
+    store: &Arc<dyn Store>,
+    server: &str,
+    now: UnixMillis,
+) -> ClaimedTask {
+    assert!(claim_at(store, server, now, 1).await.is_empty(), "the task waits");
+    claim_at(store, server, UnixMillis(now.0 + 1_000), 1).await.remove(0)
+}
+
 /// The chunk with all entries of `block`.
 pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> ApplyChunk {
     let work = match claimed.task.action {
@@ -135,7 +145,6 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         lease_epoch: claimed.lease_epoch,
         entries: ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 },
         following: None,
-        so_far: None,
         clock: Clock::stopped(now),
     }
 }

@@ -12,7 +12,7 @@ use caseload_store::{
 
 use super::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
-    domain, later, lines, next_block, results, task_of, uid,
+    domain, later, lines, next_block, results, take_over, task_of, uid,
 };
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -235,15 +235,15 @@ pub(crate) async fn a_lease_expires_can_be_renewed_and_can_be_released(store: Ar
     let renewal = RenewLeases { server: "s1".to_owned(), lease_until: later(60_000) };
     store.renew_leases(renewal).await.unwrap();
     assert_eq!(claim_at(&store, "s2", later(59_999), 1).await.len(), 0);
-    let second = claim_at(&store, "s2", later(60_000), 1).await.remove(0);
+    let second = take_over(&store, "s2", later(60_000)).await;
     assert!(second.lease_epoch > first.lease_epoch);
     store.release_leases("s1").await.unwrap();
-    assert_eq!(claim_at(&store, "s3", later(60_001), 1).await.len(), 0, "the lease belongs to s2");
+    assert_eq!(claim_at(&store, "s3", later(61_001), 1).await.len(), 0, "the lease belongs to s2");
     store.release_leases("s2").await.unwrap();
-    let third = claim_at(&store, "s3", later(60_001), 1).await.remove(0);
+    let third = claim_at(&store, "s3", later(61_001), 1).await.remove(0);
     assert!(third.lease_epoch > second.lease_epoch);
     assert_eq!(third.task.started_at, Some(NOW), "started_at is the time of the first claim");
-    apply_all(&store, &third, later(60_002)).await;
+    apply_all(&store, &third, later(61_002)).await;
 }
 
 pub(crate) async fn a_clock_that_was_ahead_delays_no_task_for_longer_than_an_hour(
@@ -253,7 +253,7 @@ pub(crate) async fn a_clock_that_was_ahead_delays_no_task_for_longer_than_an_hou
     store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
     let (hour, year) = (3_600_000, 365 * 86_400_000);
     assert_eq!(claim_at(&store, "ahead", later(year), 1).await.len(), 1);
-    let second = claim_at(&store, "right", NOW, 1).await.remove(0);
+    let second = take_over(&store, "right", NOW).await;
     let fail = |retry_at| FailAttempt {
         domain: acme.id,
         task_id: "t".to_owned(),
@@ -343,7 +343,7 @@ pub(crate) async fn a_worker_whose_lease_was_taken_cannot_commit(store: Arc<dyn 
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(2), 9)).await.unwrap();
     let old = claim_at(&store, "s1", NOW, 1).await.remove(0);
-    let current = claim_at(&store, "s2", later(30_000), 1).await.remove(0);
+    let current = take_over(&store, "s2", later(30_000)).await;
     let entries = next_block(&store, &old, 0).await;
     assert_lease_lost(&store.apply_chunk(chunk(&old, entries, NOW)).await);
     let command = FailAttempt {

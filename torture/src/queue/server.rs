@@ -12,8 +12,7 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateBackup,
-    FailAttempt, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Trial, TryEntry,
-    Upkeep, Work,
+    FailAttempt, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Upkeep, Work,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -107,11 +106,6 @@ impl Work for Server {
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         let addresses = self.coordinator.store.desk_addresses(domain);
         Box::pin(async move { addresses })
-    }
-
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        let trial = self.coordinator.store.try_entry(&command);
-        Box::pin(async move { trial })
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

@@ -12,7 +12,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask,
     CreateBackup, EntrySource, FailAttempt, NextEntries, RenewLeases, SettleTexts, StoreError,
-    StoreFuture, StoreMetrics, Trial, TryEntry, Upkeep, Work, WorkerSlots,
+    StoreFuture, StoreMetrics, Upkeep, Work, WorkerSlots,
 };
 use caseload_store_sqlite::{InMemoryStore, WithLeases};
 use parking_lot::Mutex;
@@ -153,12 +153,6 @@ impl Work for Server {
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         let run = move |store: &InMemoryStore| store.desk_addresses(domain);
         self.call(Request("reads of addresses", Some(domain)), run, |_, _| {})
-    }
-
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        let domain = command.domain;
-        let run = move |store: &InMemoryStore| store.try_entry(&command);
-        self.call(Request("entries tried alone", Some(domain)), run, |_, _| {})
     }
 
     fn apply_chunk(&self, mut command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

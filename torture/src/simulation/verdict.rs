@@ -89,13 +89,6 @@ fn outcome(world: &Scene, ledger: &Ledger, seen: &Seen, profiles: &mut Profiles)
     let mut of_results = results.iter();
     let mut planned = Dry { owned: profiles.owned.clone() };
     for (n, entry) in of.entries.iter().enumerate().take(done) {
-        // The server may park an entry at which it died again and again. Nothing follows from it.
-        let parked = errors.iter().any(|error| {
-            index(error) == Some(n) && error.value["errors"][0]["code"] == "not_processed"
-        });
-        if parked {
-            continue;
-        }
         let succeeds = planned.succeeds(entry, profiles, of.dry_run);
         let agrees = failed.contains(&n) != succeeds;
         world.require(Law::Chunk, agrees, || {

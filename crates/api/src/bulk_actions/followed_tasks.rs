@@ -136,6 +136,8 @@ mod tests {
             origin: TaskOrigin::default(),
             warnings: 0,
             position: None,
+            deaths: 0,
+            next_try_at: None,
         };
         let states = [
             record(TaskStatus::Created, 3),

@@ -18,7 +18,7 @@ use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
 
 /// The columns of the list as a table: every member of a task but its links.
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 28] = [
     "task_id",
     "action",
     "status",
@@ -45,6 +45,8 @@ const COLUMNS: [&str; 26] = [
     "retried_by",
     "run_by",
     "position",
+    "server_deaths",
+    "next_try_at",
 ];
 
 /// The wire form; members in this order.

@@ -43,6 +43,10 @@ pub(crate) struct TaskView {
     run_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_deaths: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_try_at: Option<UnixMillis>,
     pub(super) links: Links,
 }
 
@@ -98,6 +102,8 @@ impl TaskView {
             retried_by: task.retried_by.clone(),
             run_by: task.run_by.clone(),
             position: task.position,
+            server_deaths: (task.deaths > 0 && task.outcome.is_none()).then_some(task.deaths),
+            next_try_at: task.next_try_at,
             links,
         }
     }

@@ -108,6 +108,7 @@ async fn tasks_entries_and_commits_are_counted() {
         ("caseload_store_up".to_owned(), 1.0),
         ("caseload_tasks_waiting".to_owned(), 0.0),
         ("caseload_tasks_running".to_owned(), 0.0),
+        ("caseload_tasks_delayed".to_owned(), 0.0),
         (
             format!("caseload_tasks_completed_total{{{create},outcome=\"completed_with_errors\"}}"),
             1.0,

@@ -171,6 +171,8 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         origin: TaskOrigin::default(),
         warnings: 0,
         position: None,
+        deaths: 0,
+        next_try_at: None,
     }
 }
 

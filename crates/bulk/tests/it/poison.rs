@@ -1,5 +1,6 @@
-//! Entries that do not commit: the task finds the one that is the cause, parks it as an error, and
-//! goes on with the others. The store of these tests counts work instead of measuring it.
+//! Entries that do not commit: the task finds the one that is the cause, which becomes an error,
+//! and continues with the others. No entry fails because its server died. The store of these tests
+//! counts work instead of measuring it.
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Counts, Family, Task};
 use caseload_store::{
     ApplyChunk, ChunkApplied, ChunkWork, ClaimTasks, ClaimedTask, Domain, FailAttempt, RecordKind,
-    RenewLeases, Store, StoreError, StoreFuture, Trial, TryEntry, Work, WorkerSlots,
+    RenewLeases, Store, StoreError, StoreFuture, Work, WorkerSlots,
 };
 use caseload_teststore::on_each_store;
 use parking_lot::Mutex;
@@ -21,6 +22,7 @@ use crate::support::{Fixture, PATIENCE};
 
 on_each_store!(threads 2:
     an_entry_that_never_commits_becomes_an_error_and_the_others_go_on,
+    entries_that_the_database_refuses_fail_and_their_neighbours_do_not,
     a_dry_run_judges_entries_as_usual_however_often_its_servers_die,
     a_chunk_that_was_interrupted_once_commits_in_smaller_ones,
 );
@@ -31,10 +33,12 @@ const WORKED: Duration = Duration::from_secs(4);
 /// Indexes of entries, and how many chunks with each are still to be struck.
 type Strikes = Arc<Mutex<Vec<(u32, u32)>>>;
 
-/// A store in which chunks with certain entries are interrupted or end their server so often.
+/// A store in which chunks with certain entries are interrupted, are refused or end their server so
+/// often.
 struct Interrupting {
     store: Arc<dyn Store>,
     interrupted: Strikes,
+    refused: Strikes,
     deadly: Strikes,
     /// Whether the server has died: then it gets no more answers.
     dead: watch::Sender<bool>,
@@ -47,6 +51,7 @@ impl Interrupting {
         Arc::new(Self {
             store: store.clone(),
             interrupted: interrupted.clone(),
+            refused: Strikes::default(),
             deadly: deadly.clone(),
             dead: watch::Sender::new(false),
             chunks: Mutex::default(),
@@ -95,10 +100,6 @@ impl Work for Interrupting {
         self.store.desk_addresses(domain)
     }
 
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        self.unless_dead(self.store.try_entry(command))
-    }
-
     fn apply_chunk(&self, mut command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         // A chunk is its own entries, so that it is known which ones it has.
         command.following = None;
@@ -106,11 +107,14 @@ impl Work for Interrupting {
         let indexes = entries.next_index()..entries.index_before(entries.work.len());
         self.chunks.lock().push(entries.work.len() - entries.from);
         assert!(!indexes.is_empty());
-        if is_parked(&command) {
+        if is_rejected(&command) {
             return self.store.apply_chunk(command);
         }
         if strike(&self.interrupted, &indexes) {
             return Box::pin(async { Err(StoreError::ChunkInterrupted { worked: WORKED }) });
+        }
+        if strike(&self.refused, &indexes) {
+            return Box::pin(async { Err(StoreError::ValuesRefused("refused".to_owned())) });
         }
         if strike(&self.deadly, &indexes) {
             self.dead.send_replace(true);
@@ -132,7 +136,7 @@ impl Work for Interrupting {
 }
 
 /// Whether the chunk is one entry that is an error by now.
-fn is_parked(command: &ApplyChunk) -> bool {
+fn is_rejected(command: &ApplyChunk) -> bool {
     match &*command.entries.work {
         ChunkWork::CreateCoreProfiles(entries) => {
             let new = &entries[command.entries.from..];
@@ -178,6 +182,10 @@ impl Interrupted {
                 break task;
             }
             assert!(begun.elapsed() < PATIENCE, "{id} does not complete");
+            if let Some(at) = task.next_try_at {
+                let left = (at.0 - fixture.clock.now().0).max(0).unsigned_abs();
+                fixture.turn_clock(Duration::from_millis(left));
+            }
             if *work.dead.borrow() {
                 // The lease of the dead server runs out.
                 fixture.turn_clock(Duration::from_mins(1));
@@ -219,20 +227,33 @@ async fn an_entry_that_never_commits_becomes_an_error_and_the_others_go_on() {
     assert_eq!(errors.len(), 2);
 }
 
+async fn entries_that_the_database_refuses_fail_and_their_neighbours_do_not() {
+    let interrupted = Interrupted::new(600, &[]).await;
+    *interrupted.work.refused.lock() = vec![(0, u32::MAX), (300, u32::MAX), (301, u32::MAX)];
+    let task = interrupted.run().await;
+    assert_eq!(task.counts, Counts { total: 600, succeeded: 597, failed: 3, unprocessed: 0 });
+    let errors = interrupted.records("t", RecordKind::Errors).await;
+    for (error, index) in errors.iter().zip([0, 300, 301]) {
+        assert_eq!(error["index"], index);
+        assert_eq!(error["errors"][0]["code"], "not_processed");
+        let detail = error["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.contains("the database refuses the values of this entry"), "{detail}");
+    }
+}
+
 async fn a_dry_run_judges_entries_as_usual_however_often_its_servers_die() {
     let fixture = Fixture::new().await;
     let domain = fixture.domain("acme").await;
     let uids = [0, 1, 0, 2, 1, 3, 0];
     fixture.dry_run(&domain, "deadly", &uids).await;
-    // One entry never commits, so all are applied one by one. A server dies with one of them alone,
-    // and the next one, after that entry is parked, with the rest.
+    // Entry 3 never commits, so that the chunks become small. Servers die with two others.
     let struck = Arc::new(Mutex::new(vec![(3, u32::MAX)]));
-    let deadly = Arc::new(Mutex::new(vec![(2, 1), (5, 1)]));
+    let deadly = Arc::new(Mutex::new(vec![(2, 1), (5, 3)]));
     let work = Interrupting::new(&fixture.store, &struck, &deadly);
     let mut interrupted = Interrupted { fixture, domain, work };
     let task = interrupted.run_with_deaths("deadly").await;
     assert_eq!(task.counts, Counts { total: 7, succeeded: 3, failed: 4, unprocessed: 0 });
-    assert!(deadly.lock().iter().all(|(_, left)| *left == 0), "both have died");
+    assert!(deadly.lock().iter().all(|(_, left)| *left == 0), "all have died");
     struck.lock().clear();
     interrupted.fixture.dry_run(&interrupted.domain, "usual", &uids).await;
     assert_eq!(interrupted.run_with_deaths("usual").await.counts.failed, 3);
@@ -255,5 +276,5 @@ async fn a_chunk_that_was_interrupted_once_commits_in_smaller_ones() {
     assert_eq!(task.counts, Counts { total: 2000, succeeded: 2000, failed: 0, unprocessed: 0 });
     let chunks = interrupted.work.chunks.lock().clone();
     assert!(chunks.contains(&128), "no chunk became small: {chunks:?}");
-    assert!(!chunks.contains(&1), "the entries were not applied one by one: {chunks:?}");
+    assert!(!chunks.contains(&1), "the chunks became too small: {chunks:?}");
 }

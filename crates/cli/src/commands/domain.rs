@@ -300,7 +300,8 @@ fn list_usage(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Fail
             printer.line(json!({
                 "name": name.as_str(),
                 "bytes": usage.bytes, "quota_bytes": limits.quota_bytes,
-                "tasks": usage.tasks, "quota_tasks": limits.quota_tasks,
+                "tasks": usage.tasks, "delayed": usage.delayed,
+                "quota_tasks": limits.quota_tasks,
                 "rate_limit": limits.rate_limit,
             }))?;
         }
@@ -312,12 +313,13 @@ fn list_usage(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Fail
             usage.bytes.to_string(),
             limit(limits.quota_bytes, "none"),
             usage.tasks.to_string(),
+            usage.delayed.to_string(),
             limit(limits.quota_tasks.map(u64::from), "none"),
             limit(limits.rate_limit.map(u64::from), "none"),
         ]
     };
     let rows: Vec<_> = domains.iter().map(row).collect();
-    let columns = ["NAME", "BYTES", "QUOTA BYTES", "TASKS", "QUOTA TASKS", "RATE LIMIT"];
+    let columns = ["NAME", "BYTES", "QUOTA BYTES", "TASKS", "DELAYED", "QUOTA TASKS", "RATE LIMIT"];
     printer.table(&columns, &rows)?;
     Ok(Done::Good)
 }

@@ -16,7 +16,7 @@ use caseload_store::StoreError;
 use caseload_store::check::Findings;
 use caseload_store::check::tables as rules;
 use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
-use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, StoredTrials, task};
+use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, task};
 
 /// Each task by itself.
 pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
@@ -28,8 +28,7 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
           WHERE r.domain_id = $1 AND r.id = t.retried_by AND r.parent_id = t.id))
          AND (t.run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
           WHERE r.domain_id = $1 AND r.id = t.run_by AND r.parent_id = t.id
-          AND NOT r.dry_run)),
-         t.one_by_one, t.tries, t.tried_index
+          AND NOT r.dry_run))
          FROM tasks t WHERE t.domain_id = $1"
     );
     let mut found = 0;
@@ -43,11 +42,6 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
                 purge: row.get::<_, i16>(COLUMNS_COUNT + 1).into(),
                 last_index: last_index.map(i32::unsigned_abs),
                 retry_agrees: row.get(COLUMNS_COUNT + 3),
-                trials: StoredTrials {
-                    one_by_one: row.get::<_, i16>(COLUMNS_COUNT + 4).into(),
-                    tries: row.get::<_, i32>(COLUMNS_COUNT + 5).into(),
-                    tried_index: row.get::<_, i32>(COLUMNS_COUNT + 6).into(),
-                },
             };
             task_rules::check_task(findings, &name, &task(&ReadRow(&row))?, payload);
         }

@@ -13,6 +13,9 @@ use caseload_store::StoreError;
 const CONNECTION: &str = "08";
 const INTERVENTION: &str = "57";
 const RESOURCES: &str = "53";
+/// Classes of codes for statements that the database refuses because of their values: data
+/// exceptions, violated constraints, exceeded limits, functions that raise an exception.
+const VALUES: [&str; 4] = ["22", "23", "54", "P0"];
 /// Stored data is damaged.
 const DAMAGED: [SqlState; 2] = [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED];
 /// Two transactions that cannot both continue.
@@ -34,8 +37,11 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if *code == SqlState::QUERY_CANCELED {
         return StoreError::DeadlinePassed;
     }
-    if DAMAGED.contains(code) || code.code().starts_with("23") {
+    if DAMAGED.contains(code) {
         return StoreError::Corrupt(text);
+    }
+    if VALUES.iter().any(|class| code.code().starts_with(class)) {
+        return StoreError::ValuesRefused(text);
     }
     if [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL].contains(code) {
         return StoreError::NotWritten(text);

@@ -70,6 +70,12 @@ impl QueueStore for Client {
         Ok(())
     }
 
+    async fn postpone(&self, place: &QueuePlace, until: UnixMillis) -> Result<(), StoreError> {
+        let end = "UPDATE task_queue SET lease_server = NULL, lease_until = 0, not_before = $3
+                   WHERE domain_id = $1 AND task_id = $2";
+        self.execute(end, &[&place.domain.0, &place.id.as_bytes(), &until.0]).await.map(drop)
+    }
+
     async fn give_back(&self, place: &QueuePlace) -> Result<(), StoreError> {
         let end = "UPDATE task_queue SET lease_server = NULL, lease_until = 0, queued = FALSE
                    WHERE domain_id = $1 AND task_id = $2";
@@ -86,7 +92,7 @@ impl QueueStore for Client {
         let leased = self
             .row_opt(
                 "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
-                 lease_epoch = q.lease_epoch + 1, queued = TRUE FROM
+                 lease_epoch = q.lease_epoch + 1, queued = TRUE, not_before = 0 FROM
                  (SELECT domain_id, task_id,
                  lease_server IS NOT NULL AND lease_server <> $3 AND lease_until >= $7 AS died
                  FROM task_queue

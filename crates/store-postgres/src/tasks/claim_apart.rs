@@ -89,8 +89,9 @@ async fn claim_into(
         let mut failed = false;
         for place in places {
             let beginning = (place.clone(), command.clone());
-            let begun = engine.write(beginning, |client, (place, command)| {
-                Box::pin(begin(client, place, command))
+            let postponed = claims.postponed;
+            let begun = engine.write(beginning, move |client, (place, command)| {
+                Box::pin(begin(client, place, command, postponed))
             });
             match begun.await {
                 Ok(begun) => claims.add(place, begun),

@@ -7,7 +7,7 @@ use crate::Fault;
 use crate::tx::ReadRow;
 use caseload_store::check::tables as rules;
 use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
-use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, StoredTrials, task};
+use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, task};
 
 /// Each task by itself.
 pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
@@ -19,8 +19,7 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
           WHERE r.domain_id = tasks.domain_id AND r.id = tasks.retried_by
           AND r.parent_id = tasks.id)) AND (run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
           WHERE r.domain_id = tasks.domain_id AND r.id = tasks.run_by
-          AND r.parent_id = tasks.id AND NOT r.dry_run)),
-         one_by_one, tries, tried_index FROM tasks"
+          AND r.parent_id = tasks.id AND NOT r.dry_run)) FROM tasks"
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -33,11 +32,6 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
             last_index: row.get(COLUMNS_COUNT + 2)?,
             purge: row.get(COLUMNS_COUNT + 3)?,
             retry_agrees: row.get(COLUMNS_COUNT + 4)?,
-            trials: StoredTrials {
-                one_by_one: row.get(COLUMNS_COUNT + 5)?,
-                tries: row.get(COLUMNS_COUNT + 6)?,
-                tried_index: row.get(COLUMNS_COUNT + 7)?,
-            },
         };
         task_rules::check_task(findings, &domain, &task(&ReadRow(row))?, payload);
     }

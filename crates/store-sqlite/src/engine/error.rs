@@ -1,6 +1,6 @@
 //! The error type of this backend. It translates errors of SQLite to those of the contract: a
-//! passed deadline, damage, or a store that cannot answer now. Expected conflicts do not appear
-//! here, because commands check before they write.
+//! passed deadline, damage, values that the database refuses, or a store that cannot answer now.
+//! Expected conflicts do not appear here, because commands check before they write.
 
 use std::fmt;
 
@@ -42,9 +42,12 @@ pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
     match &error {
         rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::OperationInterrupted => StoreError::DeadlinePassed,
-            ErrorCode::DatabaseCorrupt
-            | ErrorCode::NotADatabase
-            | ErrorCode::ConstraintViolation => StoreError::Corrupt(error.to_string()),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+                StoreError::Corrupt(error.to_string())
+            }
+            ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch => {
+                StoreError::ValuesRefused(error.to_string())
+            }
             ErrorCode::DiskFull => StoreError::NotWritten(error.to_string()),
             _ => StoreError::Unavailable(error.to_string()),
         },

@@ -91,7 +91,7 @@ async fn a_command_that_fails_or_panics_is_rolled_back_alone() {
         tokio::join!(gather(&engine, 6), failing, panicking, broken_rule, adds);
     assert!(matches!(failed, Err(Fault(StoreError::NotFound { .. }))), "{failed:?}");
     assert!(matches!(panicked, Err(Fault(StoreError::Unavailable(_)))), "{panicked:?}");
-    assert!(matches!(broken, Err(Fault(StoreError::Corrupt(_)))), "{broken:?}");
+    assert!(matches!(broken, Err(Fault(StoreError::ValuesRefused(_)))), "{broken:?}");
     assert!(added.iter().all(Result::is_ok));
     assert_eq!(numbers(&engine).await, [0, 1, 2]);
 }

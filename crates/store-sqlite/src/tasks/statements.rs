@@ -12,8 +12,7 @@ use caseload_store::checksum::sealed;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
     self as rules, Begun, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased, LockedTask,
-    QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, death,
-    select_task,
+    QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, select_task,
 };
 use caseload_store::{ClaimTasks, ClaimedTask, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
@@ -97,17 +96,27 @@ impl QueueStore for Tx<'_> {
         command: &ClaimTasks,
     ) -> Result<Option<Leased>, StoreError> {
         let ClaimTasks { server, lease_until, .. } = command;
+        let lost = "SELECT lease_until = 0 OR lease_until >= ?3 FROM tasks
+                    WHERE seq = ?1 AND lease_server <> ?2";
+        let since = command.deaths_since();
+        let after_death = self.find(lost, values![place.seq, server, since], |row| row.get(0))?;
+        let after_death = after_death.unwrap_or_default();
         self.find(
-            "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1
-             WHERE seq = ?1 RETURNING lease_epoch,
+            "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1,
+             not_before = 0 WHERE seq = ?1 RETURNING lease_epoch,
              (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id)",
             values![place.seq, server, lease_until],
-            // A server that died had the file alone: the next one noted its death as it opened it.
-            |row| Ok(Leased { epoch: row.get(0)?, domain_name: row.get(1)?, after_death: false }),
+            |row| Ok(Leased { epoch: row.get(0)?, domain_name: row.get(1)?, after_death }),
         )
     }
 
-    /// Lease and task are one row: a leased task always begins.
+    async fn postpone(&self, place: &QueuePlace, until: UnixMillis) -> Result<(), StoreError> {
+        let end = "UPDATE tasks SET lease_server = NULL, lease_until = 0, not_before = ?2
+                   WHERE seq = ?1";
+        self.change(end, values![place.seq, until]).map(drop)
+    }
+
+    /// Lease and task are one row: a leased task always begins, unless it is postponed.
     async fn give_back(&self, _: &QueuePlace) -> Result<(), StoreError> {
         Ok(())
     }
@@ -147,7 +156,7 @@ pub(crate) fn begin(
     place: &QueuePlace,
     command: &ClaimTasks,
 ) -> Result<Begun, StoreError> {
-    at_once(rules::begin(&tx, place, command))
+    at_once(rules::begin(&tx, place, command, 0))
 }
 
 fn at_once<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
@@ -157,16 +166,9 @@ fn at_once<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, St
 
 /// Voids every lease and every upload, when a server opens the store alone: no server works on a
 /// task, and no request adds blocks to an upload. A lease that was not given back is that of a
-/// server that died.
+/// server that died: the next claim finds that it ran out.
 pub(crate) fn void_leases_and_uploads(tx: Tx<'_>) -> Result<(), StoreError> {
-    let lost = "SELECT domain_id, id FROM tasks WHERE lease_server IS NOT NULL AND status < 4";
-    let lost: Vec<(DomainId, String)> = tx.list(lost, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for (domain, id) in lost {
-        Sql::ask(&tx, &death(domain, &id))?;
-    }
-    let leases =
-        "UPDATE tasks SET lease_server = NULL, lease_until = 0 WHERE lease_server IS NOT NULL";
-    tx.change(leases, &[])?;
+    tx.change("UPDATE tasks SET lease_until = 0 WHERE lease_server IS NOT NULL", &[])?;
     tx.change("UPDATE uploads SET touched_at = 0", &[]).map(drop)
 }
 

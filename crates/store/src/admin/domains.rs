@@ -8,7 +8,7 @@ use super::apps::{DEFAULT_APP_NUMBER, default_app};
 use crate::checksum::{self, APPS, DOMAINS, sealed, set_clock};
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Sql};
-use crate::tasks::{TaskTables, unfinished};
+use crate::tasks::{TaskTables, delayed, unfinished};
 use crate::{CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values};
 
 /// Creates a domain with its clock and its default app.
@@ -147,5 +147,5 @@ pub fn usage<S: CommandStore + TaskTables>(store: &S) -> Result<DomainUsage, Sto
     let select = "SELECT stored_bytes FROM domain_clocks WHERE domain_id = ?1";
     let bytes: Option<i64> = store.find(select, values![store.domain()], |row| row.get(0))?;
     let bytes = bytes.ok_or_else(StoreError::unknown_domain)?.max(0).unsigned_abs();
-    Ok(DomainUsage { bytes, tasks: unfinished(store)? })
+    Ok(DomainUsage { bytes, tasks: unfinished(store)?, delayed: delayed(store)? })
 }

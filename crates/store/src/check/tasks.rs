@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
 
 use super::Findings;
-use crate::tasks::{StoredTrials, kind_code};
+use crate::tasks::kind_code;
 use crate::{RecordKind, StoreError, unpack_block};
 
 /// Values of a task's column `purge`: payload and records are stored, or they are removed.
@@ -23,7 +23,6 @@ pub struct TaskPayload {
     pub purge: i64,
     /// Whether the tasks that retry and run it, if there are any, name it as their parent.
     pub retry_agrees: bool,
-    pub trials: StoredTrials,
 }
 
 /// Checks the rules of one task, and that the payload of its unprocessed entries exists.
@@ -41,10 +40,9 @@ pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: T
         broken("the task that retries or runs it is not its child");
     }
     let left = task.counts.unprocessed > 0;
-    // The payload of a task that has ended may be removed.
-    let last_index = if left { payload.last_index } else { payload.next_index.checked_sub(1) };
-    if !payload.trials.is_lawful(last_index) {
-        broken("its notes about servers that died contradict each other or name no entry");
+    let waits = task.status == TaskStatus::Processing && task.deaths > 0;
+    if task.next_try_at.is_some() && !waits {
+        broken("it waits after the death of a server, and none died");
     }
     match payload.purge {
         STORED if left && payload.last_index.is_none_or(|last| last < payload.next_index) => {

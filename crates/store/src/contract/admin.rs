@@ -91,6 +91,8 @@ pub struct DomainUsage {
     pub bytes: u64,
     /// As in [`DomainLimits::quota_tasks`].
     pub tasks: u32,
+    /// Those among them that wait because their server died or met a fault.
+    pub delayed: u32,
 }
 
 /// Makes a domain and its default app `Web` with publish id `1`.

@@ -41,6 +41,9 @@ pub enum StoreError {
     /// is stored.
     #[error("a chunk was interrupted after {} ms of work", worked.as_millis())]
     ChunkInterrupted { worked: Duration },
+    /// The database refuses the values of a statement. It would do so again.
+    #[error("the database refused a statement: {0}")]
+    ValuesRefused(String),
     #[error("another server took this task over")]
     LeaseLost,
     #[error("the request refers to something that does not exist or does not fit")]

@@ -43,6 +43,8 @@ pub struct StoreMetrics {
     pub tasks_waiting: u64,
     /// Unfinished tasks that a server works on.
     pub tasks_running: u64,
+    /// Waiting ones that no server takes for a while, because their server died or met a fault.
+    pub tasks_delayed: u64,
     /// Tasks that completed since the store was opened, one element for each action and outcome.
     pub completed: Vec<CompletedTasks>,
 }

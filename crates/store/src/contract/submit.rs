@@ -184,6 +184,8 @@ impl CreateTask {
             origin: self.origin.clone(),
             warnings: 0,
             position: None,
+            deaths: 0,
+            next_try_at: None,
         }
     }
 }

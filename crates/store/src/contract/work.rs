@@ -18,12 +18,12 @@ use caseload_model::time::{Clock, UnixMillis};
 use tokio::sync::watch;
 
 use super::StoreFuture;
-use crate::dry_run::DryRunSoFar;
 
 /// Running tasks. A server works only on tasks that the store has leased to it.
 pub trait Work: Send + Sync + 'static {
     /// Marks created tasks as queued and leases runnable ones to a server: of each domain the
-    /// oldest unfinished task that writes, and tasks that only read in any order.
+    /// oldest unfinished task that writes, and tasks that only read in any order. A task whose
+    /// server died waits instead, longer with each death.
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>>;
     /// Extends the leases of a server.
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()>;
@@ -41,10 +41,6 @@ pub trait Work: Send + Sync + 'static {
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
     /// The addresses that an import fills into messages of the desk.
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
-    /// Notes that an entry is about to be validated and applied alone, before that begins, and says
-    /// whether it should be. The note outlives the server, so that an entry that ends its server
-    /// each time is found.
-    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial>;
     /// Applies entries of a task: effects, records and counts in one durable transaction. The chunk
     /// with the last entry completes the task in the same transaction. The store may take further
     /// entries from [`ApplyChunk::following`] and may apply fewer than it has (see
@@ -130,29 +126,10 @@ pub struct ClaimedTask {
     pub lease_epoch: i64,
     /// Index of the first entry that is not processed.
     pub next_index: u32,
-    /// Whether the task's entries are to be applied one by one, because servers died or took too
-    /// long with several at once.
-    pub one_by_one: bool,
+    /// Whether a caller has cancelled it, so that nothing more of it is to be applied.
+    pub cancel_requested: bool,
     /// The payload block with that entry, unpacked, if the store had it at hand.
     pub first_block: Option<Arc<[u8]>>,
-}
-
-/// Asks whether an entry is to be applied alone.
-#[derive(Debug, Clone)]
-pub struct TryEntry {
-    pub domain: DomainId,
-    pub task_id: String,
-    pub lease_epoch: i64,
-    /// Of the entry, in the task.
-    pub index: u32,
-}
-
-/// The answer to [`TryEntry`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trial {
-    Try,
-    /// Servers died with this entry: it becomes an error without being applied.
-    Park,
 }
 
 /// Extends all leases of a server.
@@ -296,9 +273,6 @@ pub struct ApplyChunk {
     pub entries: ChunkEntries,
     /// Supplies the entries that follow; `None` if the chunk is `entries` alone.
     pub following: Option<Arc<dyn EntrySource>>,
-    /// Of a dry run in several chunks: the changes of the entries before these; the store replaces
-    /// them by those after these. If it is empty, `entries` has the earlier entries.
-    pub so_far: Option<DryRunSoFar>,
     /// Read when the chunk begins and, if it completes its task, when it ends.
     pub clock: Clock,
 }

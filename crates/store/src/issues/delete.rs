@@ -20,14 +20,8 @@ pub struct Deletions {
 }
 
 impl Deletions {
-    /// Of a dry run, after its earlier entries.
-    pub(crate) const fn of_dry_run(earlier: HashSet<u64>) -> Self {
-        Self { dry_run: Some(earlier) }
-    }
-
-    /// The issues that the entries of a dry run would have deleted.
-    pub(crate) fn into_dry_run(self) -> HashSet<u64> {
-        self.dry_run.unwrap_or_default()
+    pub(crate) fn of_dry_run() -> Self {
+        Self { dry_run: Some(HashSet::new()) }
     }
 
     /// Deletes the issues of some entries; their records.

@@ -42,19 +42,10 @@ impl Import {
         Self { mode: ImportMode { dry_run: false, upsert }, ..Self::default() }
     }
 
-    /// Of a dry run, on the state that its earlier entries left, if there is any.
-    pub(crate) const fn of_dry_run(
-        upsert: bool,
-        earlier: Option<ImportContext>,
-        goes_on: bool,
-    ) -> Self {
+    /// Of a dry run.
+    pub(crate) const fn of_dry_run(upsert: bool, goes_on: bool) -> Self {
         let mode = ImportMode { dry_run: true, upsert };
-        Self { mode, goes_on, context: earlier, bytes: 0 }
-    }
-
-    /// The state that the entries of a dry run would have left.
-    pub(crate) fn into_context(self) -> Option<ImportContext> {
-        self.context
+        Self { mode, goes_on, context: None, bytes: 0 }
     }
 
     /// Bytes of the issues that were imported, less those of the issues that they replaced.

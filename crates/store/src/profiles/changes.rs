@@ -67,14 +67,8 @@ impl ProfileChanges {
         }
     }
 
-    /// Of a dry run, after the plans of earlier entries.
-    pub(crate) fn of_dry_run(now: UnixMillis, earlier: DryRun) -> Self {
-        Self { dry_run: Some(earlier), ..Self::new(ProfileClock::default(), now) }
-    }
-
-    /// The plans of a dry run.
-    pub(crate) fn into_dry_run(self) -> DryRun {
-        self.dry_run.unwrap_or_default()
+    pub(crate) fn of_dry_run(now: UnixMillis) -> Self {
+        Self { dry_run: Some(DryRun::default()), ..Self::new(ProfileClock::default(), now) }
     }
 
     /// The times of a profile that the chunk creates.

@@ -18,7 +18,6 @@ pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_identities};
 pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
 pub use delete::{delete_app, delete_core};
-pub(crate) use dry_run::DryRun;
 pub use statements::{CoreProfiles, ProfileStore, sound};
 pub(crate) use statements::{app_profile_columns, get_app, owners, stored_app_profile};
 pub use update::{update_app, update_core, upsert_core};

@@ -14,7 +14,6 @@ use super::chunk_blocks::{ChunkBlocks, misfit};
 use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
-use crate::dry_run::{DryRunSoFar, Planned};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Deletions, Import, ImportStore, IssueStore};
@@ -108,16 +107,11 @@ impl Effects {
         }
     }
 
-    /// Of a dry run: goes on from the entries of the chunk before, unless this chunk has them.
     fn of_dry_run(command: &ApplyChunk) -> Self {
-        let before = command.so_far.as_ref().and_then(DryRunSoFar::take);
-        let before = before.filter(|_| command.entries.from == 0);
-        let goes_on = command.so_far.is_some() || command.entries.from > 0;
-        let Planned { profiles, issues, deleted_issues, .. } = before.unwrap_or_default();
         Self {
-            profiles: ProfileChanges::of_dry_run(command.clock.now(), profiles),
-            issues: Import::of_dry_run(command.upsert, issues, goes_on),
-            deletions: Deletions::of_dry_run(deleted_issues),
+            profiles: ProfileChanges::of_dry_run(command.clock.now()),
+            issues: Import::of_dry_run(command.upsert, command.entries.from > 0),
+            deletions: Deletions::of_dry_run(),
         }
     }
 
@@ -197,8 +191,8 @@ fn write<S: ChunkStore>(
 }
 
 /// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
-/// the earlier slices would have left. Usually all entries are one chunk. If servers died, the
-/// chunk also has the entries that were processed before, or goes on from [`ApplyChunk::so_far`].
+/// the earlier slices would have left. Usually all entries are one chunk. If there are several,
+/// each also has the entries that were processed before.
 pub fn plan_dry_run(
     store: &(impl ProfileStore + IssueStore),
     import: &mut impl ImportStore,
@@ -225,15 +219,6 @@ pub fn plan_dry_run(
         if !entries.more(|| false)? {
             break;
         }
-    }
-    if let Some(so_far) = &command.so_far {
-        let Effects { profiles, issues, deletions } = effects;
-        so_far.put(Planned {
-            next_index: entries.next_index(),
-            profiles: profiles.into_dry_run(),
-            issues: issues.into_context(),
-            deleted_issues: deletions.into_dry_run(),
-        });
     }
     PlannedChunk::new(records, entries)
 }
@@ -332,6 +317,7 @@ fn finish(
     locked.task.counts = counts;
     locked.task.warnings += records.warnings();
     locked.next_index = records.next_index();
+    locked.task.deaths = 0;
     let records = records.packed();
     if counts.unprocessed == 0 {
         let outcome = Task::outcome_by_counts(&counts);

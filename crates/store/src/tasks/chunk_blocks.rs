@@ -273,7 +273,6 @@ mod tests {
             lease_epoch: 1,
             entries: block(0),
             following: Some(source.clone()),
-            so_far: None,
             clock: Clock::stopped(UnixMillis(0)),
         };
         let mut first = ChunkBlocks::begin(&command).unwrap();

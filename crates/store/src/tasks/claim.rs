@@ -13,9 +13,9 @@ use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
+use super::deaths;
 use super::fair_queue::{FairQueue, QueuePlace, QueuedTask};
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskTables, task};
-use super::trial::death;
 use crate::sql::{OwnedValue, Query, Row};
 use crate::{ClaimTasks, ClaimedTask, StoreError};
 
@@ -47,6 +47,12 @@ pub trait QueueStore {
         place: &QueuePlace,
         command: &ClaimTasks,
     ) -> impl Future<Output = Result<Option<Leased>, StoreError>>;
+    /// Ends a lease of this transaction. No server takes the task before `until`.
+    fn postpone(
+        &self,
+        place: &QueuePlace,
+        until: UnixMillis,
+    ) -> impl Future<Output = Result<(), StoreError>>;
     /// Gives a lease of this transaction back. A task may be seen in the queue before it is seen
     /// itself, or after it has ended, if they are on two nodes.
     fn give_back(&self, place: &QueuePlace) -> impl Future<Output = Result<(), StoreError>>;
@@ -72,6 +78,8 @@ pub struct Claims {
     pub locked: Vec<QueuePlace>,
     /// Tasks that could not begin yet, because only their places in the queue are visible.
     pub unseen: usize,
+    /// Tasks that wait from now on, because their servers died.
+    pub postponed: usize,
 }
 
 impl Claims {
@@ -81,6 +89,7 @@ impl Claims {
             Begun::Claimed(claimed) => self.claimed.push(*claimed),
             Begun::Locked => self.locked.push(place),
             Begun::Unseen => self.unseen += 1,
+            Begun::Postponed => self.postponed += 1,
         }
     }
 }
@@ -93,6 +102,8 @@ pub enum Begun {
     Locked,
     /// Only its place is visible.
     Unseen,
+    /// Its server died: it waits.
+    Postponed,
 }
 
 /// Leases runnable tasks to a server, all in one transaction.
@@ -100,7 +111,7 @@ pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Cla
     let mut claims = Claims::default();
     let Choice { places, leaves_new } = choose(store, command, &BTreeSet::new()).await?;
     for place in places {
-        let begun = begin(store, &place, command).await?;
+        let begun = begin(store, &place, command, claims.postponed).await?;
         claims.add(place, begun);
     }
     if leaves_new {
@@ -168,30 +179,49 @@ async fn read_queue<S: QueueStore>(
     Ok((FairQueue::part(), part))
 }
 
-/// Leases a task to a server and starts it.
+/// Leases a task to a server and starts it, unless it is to wait because its server died, as
+/// `postponed` tasks of the same claim do.
 pub async fn begin<S: QueueStore>(
     store: &S,
     place: &QueuePlace,
     command: &ClaimTasks,
+    postponed: usize,
 ) -> Result<Begun, StoreError> {
     let Some(leased) = store.lease(place, command).await? else { return Ok(Begun::Locked) };
-    if leased.after_death {
-        store.ask(&death(place.domain, &place.id)).await?;
+    if leased.after_death && postpone(store, place, command.now, postponed).await? {
+        return Ok(Begun::Postponed);
     }
     let Some(started) = store.ask(&start(place, command.now)).await?.pop() else {
         store.give_back(place).await?;
         return Ok(Begun::Unseen);
     };
-    let (task, next_index, one_by_one) = started;
+    let (task, next_index, cancel_requested) = started;
     Ok(Begun::Claimed(Box::new(ClaimedTask {
         domain: place.domain,
         domain_name: leased.domain_name,
         task,
         lease_epoch: leased.epoch,
         next_index,
-        one_by_one,
+        cancel_requested,
         first_block: None,
     })))
+}
+
+/// Counts the death of the server that had this task, and makes the task wait; false if it need
+/// not.
+async fn postpone<S: QueueStore>(
+    store: &S,
+    place: &QueuePlace,
+    now: UnixMillis,
+    earlier: usize,
+) -> Result<bool, StoreError> {
+    let Some(deaths) = store.ask(&deaths::count(place)).await?.pop() else { return Ok(false) };
+    let at = deaths::next_try_at(now, deaths, earlier);
+    store.ask(&deaths::set_next_try(place, at)).await?;
+    store.postpone(place, at).await?;
+    let (task_id, wait_ms) = (&place.id, at.0.saturating_sub(now.0));
+    tracing::warn!(task_id, deaths, wait_ms, "the server of a task died; the task waits");
+    Ok(true)
 }
 
 /// Runnable tasks of a long queue: of the domains from the server's turn on, and from the first
@@ -279,17 +309,18 @@ fn last_domain<T: TaskTables>() -> Query<i64> {
     })
 }
 
-/// Starts a task that was leased: the task, the index of its next entry, and whether its entries
-/// are applied one by one.
+/// Starts a task that was leased: the task, the index of its next entry, and whether a caller has
+/// cancelled it.
 fn start(place: &QueuePlace, now: UnixMillis) -> Query<(Task, u32, bool)> {
     let start = format!(
-        "UPDATE tasks SET status = ?3, started_at = coalesce(started_at, greatest(?4, created_at)),
+        "UPDATE tasks SET status = ?3, next_try_at = NULL,
+         started_at = coalesce(started_at, greatest(?4, created_at)),
          queued_at = coalesce(queued_at, greatest(?4, created_at)),
          checksum = checksum + coalesce(started_at, greatest(?4, created_at))
              - coalesce(started_at, 0) + coalesce(queued_at, greatest(?4, created_at))
              - coalesce(queued_at, 0)
          WHERE domain_id = ?1 AND id = ?2 AND status < 4
-         RETURNING {COLUMNS}, next_index, one_by_one"
+         RETURNING {COLUMNS}, next_index, cancel_at IS NOT NULL"
     );
     let status = TaskStatus::Processing.code();
     let values = [place.domain.into(), place.id.as_str().into(), status.into(), now.into()];

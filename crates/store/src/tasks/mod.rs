@@ -8,6 +8,7 @@ mod accept;
 mod apply;
 mod chunk_blocks;
 mod claim;
+mod deaths;
 mod end;
 mod fair_queue;
 mod purge;
@@ -16,7 +17,6 @@ mod records;
 mod retry_payload;
 mod room;
 mod statements;
-mod trial;
 
 pub use accept::{accept, already_exists, discard_step, stage, unfinished};
 pub use apply::{
@@ -28,7 +28,10 @@ pub use claim::{Begun, Choice, Claims, Leased, QueueStore, begin, choose, claim,
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
-pub use reads::{of_family, page, payload_block, record_block, record_sizes, unfinished_by_lease};
+pub use reads::{
+    Unfinished, delayed, of_family, page, payload_block, record_block, record_sizes,
+    unfinished_by_lease,
+};
 pub use records::{PackedRecords, Records, kind_code};
 pub use retry_payload::{entry_states, failed_entries, retry_payload, whole_payload};
 pub use room::Room;
@@ -36,4 +39,3 @@ pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, LEASE_COLUMNS, LOCKED_COUNT, Lease, LockedTask, NextPlace,
     SAVED_COLUMNS, TaskStore, TaskTables, lease, locked, select_task, task,
 };
-pub use trial::{StoredTrials, death, try_entry};

@@ -8,10 +8,11 @@ use caseload_model::task_query::TaskFilter;
 use super::records::kind_code;
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskStore, TaskTables, task};
 use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
+use crate::idempotency::CommandStore;
 use crate::sql::{Query, Row, Sql, ToValue, Value};
 use crate::{
     HEADER_BYTES_MAX, ListTasks, RecordBlock, RecordBlockSize, RecordKind, StoreError, TaskPage,
-    unpack_block, unpacked_size,
+    unpack_block, unpacked_size, values,
 };
 
 /// The columns of a task and how many unfinished writing tasks of its domain `?1` come before it,
@@ -102,15 +103,40 @@ fn bits(codes: Option<impl Iterator<Item = i64>>) -> i64 {
     codes.map_or(i32::MAX.into(), |codes| codes.map(|code| 1 << code).sum())
 }
 
-/// Unfinished tasks of all domains: those without a lease, and those with one.
-pub fn unfinished_by_lease<S: TaskTables + Sql>(store: &S) -> Result<(u64, u64), StoreError> {
+/// Numbers of unfinished tasks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unfinished {
+    /// Those without a lease.
+    pub waiting: u64,
+    /// Those with one.
+    pub running: u64,
+    /// Waiting ones whose server died or met a fault.
+    pub delayed: u64,
+}
+
+/// Whether a task of the queue waits because its server died or met a fault: a condition.
+const IS_DELAYED: &str = "not_before > 0 AND lease_server IS NULL";
+
+/// The unfinished tasks of all domains.
+pub fn unfinished_by_lease<S: TaskTables + Sql>(store: &S) -> Result<Unfinished, StoreError> {
     let count = format!(
-        "SELECT count(*) - count(lease_server), count(lease_server) FROM {} q
+        "SELECT count(*) - count(lease_server), count(lease_server),
+         count(CASE WHEN {IS_DELAYED} THEN 1 END) FROM {} q
          WHERE domain_id IN (SELECT id FROM domains)",
         S::QUEUE
     );
-    let counts = store.find(&count, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(counts.unwrap_or_default())
+    let counts = store.find(&count, &[], |row| {
+        Ok(Unfinished { waiting: row.get(0)?, running: row.get(1)?, delayed: row.get(2)? })
+    });
+    Ok(counts?.unwrap_or_default())
+}
+
+/// The tasks of one domain that wait because their server died or met a fault.
+pub fn delayed<S: CommandStore + TaskTables>(store: &S) -> Result<u32, StoreError> {
+    let count =
+        format!("SELECT count(*) FROM {} q WHERE domain_id = ?1 AND {IS_DELAYED}", S::QUEUE);
+    let counted = store.find(&count, values![store.domain()], |row| row.get(0))?;
+    Ok(counted.unwrap_or_default())
 }
 
 /// The first payload block with an entry at or after `from_index`, unpacked.

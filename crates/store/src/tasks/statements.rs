@@ -88,9 +88,9 @@ pub const LAST_TIME: &str = "SELECT created_at FROM tasks WHERE domain_id = ?1 A
 pub const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
      unprocessed, created_at, queued_at, started_at, completed_at, expires_at, parent_id, \
      retried_by, warnings, run_by, file_name, content_length, submitted_key, submitted_key_name, \
-     upsert";
+     upsert, deaths, next_try_at";
 /// How many there are: further columns of a query begin here.
-pub const COLUMNS_COUNT: usize = 23;
+pub const COLUMNS_COUNT: usize = 25;
 
 /// A task, from a row that begins with [`COLUMNS`]. A row that cannot be read is damage, never a
 /// task with defaults.
@@ -124,6 +124,8 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
             submitted_by: submitter(row)?,
         },
         position: None,
+        deaths: row.get(23)?,
+        next_try_at: row.get(24)?,
     })
 }
 
@@ -136,11 +138,11 @@ fn submitter(row: &dyn Row) -> Result<Option<Submitter>, StoreError> {
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].
 pub const SAVED_COLUMNS: &str = "status = ?3, outcome = ?4, succeeded = ?5, failed = ?6, \
      unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11, \
-     checksum = ?12";
+     checksum = ?12, deaths = ?13, next_try_at = ?14";
 
 impl LockedTask {
     /// The domain, the id, and the values of [`SAVED_COLUMNS`].
-    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 12] {
+    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 14] {
         let Self { task, next_index, attempts, .. } = self;
         let counts = &task.counts;
         [
@@ -156,6 +158,8 @@ impl LockedTask {
             attempts.to_value(),
             task.warnings.to_value(),
             Value::Int(task_checksum(domain, task, *next_index, *attempts)),
+            task.deaths.to_value(),
+            task.next_try_at.to_value(),
         ]
     }
 }

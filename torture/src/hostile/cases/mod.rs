@@ -369,7 +369,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "tasks",
         "poison-entry",
-        "an entry that does not commit is parked, and the others go on",
+        "an entry that does not commit fails, and the others go on",
         attack!(tasks::poison_entry),
     )
     .of_database()

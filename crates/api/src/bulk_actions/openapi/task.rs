@@ -130,7 +130,7 @@ fn task() -> Value {
                 "description": "Only while the task waits, and not in the answer to POST: how \
                                 many writing tasks of the domain precede it.",
             },
-        }), course(), origin()]),
+        }), course(), deaths(), origin()]),
         "examples": [task_example(Action::CreateCoreProfiles)],
     })
 }
@@ -170,6 +170,24 @@ fn course() -> Value {
                 "results": path("Its results."),
                 "errors": path("Its errors."),
             },
+        },
+    })
+}
+
+/// The members about servers that died.
+fn deaths() -> Value {
+    json!({
+        "server_deaths": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Only while the task is unfinished: how many servers died while they \
+                            worked on it, since an entry of it was committed.",
+        },
+        "next_try_at": {
+            "type": "integer",
+            "format": "int64",
+            "description": "Only while the task waits because a server died: when a server tries \
+                            it again.",
         },
     })
 }

@@ -65,7 +65,6 @@ impl Other {
             lease_epoch: claimed.lease_epoch,
             entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
             following: None,
-            so_far: None,
             clock: Clock::stopped(self.now),
         });
         let applied = applied.await.unwrap();

@@ -47,18 +47,37 @@ export async function send(method, path, { body, raw, headers = {}, signal, quie
   if (text !== undefined) sent["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(base + path, { method, body: text ?? raw, headers: sent, signal, cache: "no-store" });
+    response = await fetch(base + path, {
+      method,
+      body: text ?? raw,
+      headers: sent,
+      signal,
+      cache: "no-store",
+    });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal(0, { detail: "the server cannot be reached; check that it runs, then try again" });
+    throw new Refusal(0, {
+      detail: "the server cannot be reached; check that it runs, then try again",
+    });
   }
   if (!quiet) {
-    calls.unshift({ method, path, body: text, form: raw instanceof FormData ? raw : undefined, headers, status: response.status, ms: performance.now() - begun });
+    calls.unshift({
+      method,
+      path,
+      body: text,
+      form: raw instanceof FormData ? raw : undefined,
+      headers,
+      status: response.status,
+      ms: performance.now() - begun,
+    });
     calls.length = Math.min(calls.length, CALLS_MAX);
     whenCalled();
   }
   if (response.ok || response.status === 304) return response;
-  const problem = await response.text().then(parse).catch(() => null);
+  const problem = await response
+    .text()
+    .then(parse)
+    .catch(() => null);
   if (response.status === 401 && session) {
     session = null;
     whenLost();
@@ -79,7 +98,9 @@ export async function call(method, path, options) {
  */
 export async function eachLine(path, signal, each) {
   const response = await send("GET", path, { signal });
-  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body)
+    .pipeThrough(new TextDecoderStream())
+    .getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
@@ -109,17 +130,28 @@ export function query(params) {
 }
 
 /** A call as a line for a shell. The files of a form are named and not written. */
-export function curl(/** @type {Pick<Call, "method"|"path"|"body"|"form"|"headers">} */ { method, path, body, form, headers }) {
+export function curl(
+  /** @type {Pick<Call, "method"|"path"|"body"|"form"|"headers">} */ {
+    method,
+    path,
+    body,
+    form,
+    headers,
+  },
+) {
   const quote = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl", "-u", '"$KEY:"'];
   // A form and a body are sent by POST anyway.
-  if (method !== "GET" && !(method === "POST" && (form || body !== undefined))) parts.push("-X", method);
-  for (const [name, value] of Object.entries(headers ?? {})) parts.push("-H", quote(`${name}: ${value}`));
+  if (method !== "GET" && !(method === "POST" && (form || body !== undefined)))
+    parts.push("-X", method);
+  for (const [name, value] of Object.entries(headers ?? {}))
+    parts.push("-H", quote(`${name}: ${value}`));
   for (const [name, value] of form ?? []) {
     if (typeof value === "string") parts.push("--form-string", quote(`${name}=${value}`));
     else parts.push("-F", quote(`${name}=@"${value.name.replace(/["\\]/g, "\\$&")}"`));
   }
-  if (body !== undefined) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
+  if (body !== undefined)
+    parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
   parts.push(quote(base + path));
   return parts.join(" ");
 }

@@ -2,21 +2,41 @@
 import { Refusal, call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
 import { span } from "./format.js";
 import { named } from "./json.js";
-import { button, copy, dialog, failed, field, head as heading, input, loading, noticeArea, refused } from "./ui.js";
+import {
+  button,
+  copy,
+  dialog,
+  failed,
+  field,
+  head as heading,
+  input,
+  loading,
+  noticeArea,
+  refused,
+} from "./ui.js";
 import { fill, h } from "./view.js";
 
 /** The screens: key of `g`, title, module, and whether this server and this key have it. */
-const SCREENS = named(/** @type {Record<string, [string, string, ()=>Promise<any>, ()=>boolean]>} */ ({
-  overview: ["o", "Overview", () => import("./overview.js"), () => true],
-  issues: ["i", "Issues", () => import("./issues.js"), () => true],
-  people: ["p", "People", () => import("./people.js"), () => has("profiles")],
-  imports: ["t", "Imports", () => import("./imports.js"), () => true],
-  "new-import": ["n", "New import", () => import("./new_import.js"), () => true],
-  exports: ["e", "Exports", () => import("./exports.js"), () => true],
-  settings: ["s", "Settings", () => import("./settings.js"), () => can("admin")],
-}));
+const SCREENS = named(
+  /** @type {Record<string, [string, string, ()=>Promise<any>, ()=>boolean]>} */ ({
+    overview: ["o", "Overview", () => import("./overview.js"), () => true],
+    issues: ["i", "Issues", () => import("./issues.js"), () => true],
+    people: ["p", "People", () => import("./people.js"), () => has("profiles")],
+    imports: ["t", "Imports", () => import("./imports.js"), () => true],
+    "new-import": ["n", "New import", () => import("./new_import.js"), () => true],
+    exports: ["e", "Exports", () => import("./exports.js"), () => true],
+    settings: ["s", "Settings", () => import("./settings.js"), () => can("admin")],
+  }),
+);
 /** Screens that belong to another one in the navigation. */
-const WITHIN = named(/** @type {Record<string, [string, ()=>Promise<any>]>} */ ({ issue: ["issues", () => import("./issue.js")], task: ["imports", () => import("./task.js")], faults: ["imports", () => import("./faults.js")], person: ["people", () => import("./person.js")] }));
+const WITHIN = named(
+  /** @type {Record<string, [string, ()=>Promise<any>]>} */ ({
+    issue: ["issues", () => import("./issue.js")],
+    task: ["imports", () => import("./task.js")],
+    faults: ["imports", () => import("./faults.js")],
+    person: ["people", () => import("./person.js")],
+  }),
+);
 
 const app = /** @type {any} */ (document.getElementById("app"));
 const main = h("main", { id: "main", tabindex: -1 });
@@ -80,7 +100,16 @@ async function show() {
   for (const one of document.querySelectorAll("dialog")) one.close();
   document.title = `${known ? SCREENS[owner][1] : "Not here"} · ${me().domain} · Caseload`;
   main.removeAttribute("aria-busy");
-  if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "This address names no screen, or your key does not open it.")));
+  if (!known)
+    return fill(
+      main,
+      h(
+        "div",
+        { class: "state" },
+        h("h1", null, "Not here"),
+        h("p", null, "This address names no screen, or your key does not open it."),
+      ),
+    );
   if (name === owner) last[name] = location.hash;
   main.setAttribute("aria-busy", "true");
   const titled = (/** @type {any} */ state) => [heading(SCREENS[owner][1]), state];
@@ -95,11 +124,24 @@ async function show() {
   };
   try {
     const screen = await load().catch(() => {
-      throw new Gone(0, { detail: "the server cannot be reached, or has another version now; load the page again" });
+      throw new Gone(0, {
+        detail: "the server cannot be reached, or has another version now; load the page again",
+      });
     });
     const abort = new AbortController();
     const stops = /** @type {(()=>void)[]} */ ([() => abort.abort()]);
-    const context = { args, params, go, returning, signal: abort.signal, keys: (/** @type {any} */ more) => (keys = more), back, up: (/** @type {string} */ list) => last[list] ?? `#/${list}`, leaving: (/** @type {()=>void} */ stop) => stops.push(stop), reload: show };
+    const context = {
+      args,
+      params,
+      go,
+      returning,
+      signal: abort.signal,
+      keys: (/** @type {any} */ more) => (keys = more),
+      back,
+      up: (/** @type {string} */ list) => last[list] ?? `#/${list}`,
+      leaving: (/** @type {()=>void} */ stop) => stops.push(stop),
+      reload: show,
+    };
     if (mine !== turn) return;
     leave = () => stops.forEach((stop) => stop());
     put(await screen.default(context));
@@ -114,7 +156,12 @@ function drawNav(/** @type {string} */ current) {
     Object.entries(SCREENS)
       .filter(([, [, , , shown]]) => shown())
       .map(([name, [key, title]]) =>
-        h("a", { href: `#/${name}`, "aria-current": name === current && "page" }, title, h("kbd", { "aria-hidden": "true" }, `g ${key}`)),
+        h(
+          "a",
+          { href: `#/${name}`, "aria-current": name === current && "page" },
+          title,
+          h("kbd", { "aria-hidden": "true" }, `g ${key}`),
+        ),
       ),
   );
   // In a narrow window they are one line that scrolls.
@@ -125,16 +172,51 @@ function shell() {
   const who = me();
   fill(
     app,
-    h("a", { class: "skip", href: "#main", onclick: (/** @type {any} */ event) => { event.preventDefault(); main.focus(); } }, "Skip to the content"),
-    h("header", null,
-      h("div", { class: "brand" }, h("b", null, "Caseload"), h("span", { class: "domain" }, who.domain)),
+    h(
+      "a",
+      {
+        class: "skip",
+        href: "#main",
+        onclick: (/** @type {any} */ event) => {
+          event.preventDefault();
+          main.focus();
+        },
+      },
+      "Skip to the content",
+    ),
+    h(
+      "header",
+      null,
+      h(
+        "div",
+        { class: "brand" },
+        h("b", null, "Caseload"),
+        h("span", { class: "domain" }, who.domain),
+      ),
       nav,
-      h("div", { class: "who" },
-        h("div", { class: "faint", title: who.key_id }, `${who.key_name || who.key_id} · ${who.access}`),
-        h("div", { class: "tools" },
-          button(["API calls", h("kbd", { "aria-hidden": "true" }, "c")], () => toggleDrawer(), { class: "plain", "aria-keyshortcuts": "c" }),
-          button(["Shortcuts", h("kbd", { "aria-hidden": "true" }, "?")], () => help(), { class: "plain", "aria-keyshortcuts": "?" }),
-          button("Sign out", signOut, { class: "plain" })))),
+      h(
+        "div",
+        { class: "who" },
+        h(
+          "div",
+          { class: "faint", title: who.key_id },
+          `${who.key_name || who.key_id} · ${who.access}`,
+        ),
+        h(
+          "div",
+          { class: "tools" },
+          button(["API calls", h("kbd", { "aria-hidden": "true" }, "c")], () => toggleDrawer(), {
+            class: "plain",
+            "aria-keyshortcuts": "c",
+          }),
+          button(["Shortcuts", h("kbd", { "aria-hidden": "true" }, "?")], () => help(), {
+            class: "plain",
+            "aria-keyshortcuts": "?",
+          }),
+          button("Sign out", signOut, { class: "plain" }),
+        ),
+      ),
+    ),
     main,
     drawer,
     noticeArea,
@@ -156,15 +238,29 @@ function signIn(/** @type {string} */ message = "") {
   turn += 1;
   dispatchEvent(new Event("signed-out"));
   document.title = "Sign in · Caseload";
-  const key = input({ type: "password", name: "key", autocomplete: "current-password", required: true });
+  const key = input({
+    type: "password",
+    name: "key",
+    autocomplete: "current-password",
+    required: true,
+  });
   const error = h("div", { class: "bad", role: "alert" }, message);
-  const form = h("form", { class: "sign-in", onsubmit: submit },
+  const form = h(
+    "form",
+    { class: "sign-in", onsubmit: submit },
     h("h1", null, "Caseload"),
     h("p", null, "Sign in with an API key of your domain."),
     field("API key", key),
     error,
     h("button", { type: "submit", class: "primary" }, "Sign in"),
-    h("p", { class: "faint" }, "On the server, ", h("code", null, "caseload console --domain NAME"), " prints a link that signs in once."));
+    h(
+      "p",
+      { class: "faint" },
+      "On the server, ",
+      h("code", null, "caseload console --domain NAME"),
+      " prints a link that signs in once.",
+    ),
+  );
   async function submit(/** @type {any} */ event) {
     event.preventDefault();
     try {
@@ -194,28 +290,72 @@ function drawCalls() {
   if (drawer.hidden) return;
   fill(
     drawer,
-    h("div", { class: "row spread" }, h("h2", null, "Last API calls"), button("Close", () => toggleDrawer(false), { class: "plain" })),
-    h("p", { class: "faint" }, "What this console did, for your shell. KEY is an API key. A file stands for the JSON lines that the page sent."),
+    h(
+      "div",
+      { class: "row spread" },
+      h("h2", null, "Last API calls"),
+      button("Close", () => toggleDrawer(false), { class: "plain" }),
+    ),
+    h(
+      "p",
+      { class: "faint" },
+      "What this console did, for your shell. KEY is an API key. A file stands for the JSON lines that the page sent.",
+    ),
     calls.map((one) => {
       const line = h("code", { tabindex: 0 }, curl(one));
-      return h("div", { class: "call" }, h("div", { class: "row spread" }, h("span", null, h("span", { class: one.status < 400 && one.status ? "good" : "bad" }, one.status || "failed"), h("span", { class: "faint" }, ` in ${span(one.ms)}`)), button("Copy", () => copy(curl(one), line), { class: "plain" })), line);
+      return h(
+        "div",
+        { class: "call" },
+        h(
+          "div",
+          { class: "row spread" },
+          h(
+            "span",
+            null,
+            h(
+              "span",
+              { class: one.status < 400 && one.status ? "good" : "bad" },
+              one.status || "failed",
+            ),
+            h("span", { class: "faint" }, ` in ${span(one.ms)}`),
+          ),
+          button("Copy", () => copy(curl(one), line), { class: "plain" }),
+        ),
+        line,
+      );
     }),
   );
 }
 
-const KEYS = [["j / k", "next, previous"], ["Enter", "open"], ["Esc", "back, close"], ["/", "search or filter"], ["x", "mark an issue for an edit of many"], ["r / n", "reply, note (in an issue)"], ["c", "the last calls as curl"], ["?", "this list"]];
+const KEYS = [
+  ["j / k", "next, previous"],
+  ["Enter", "open"],
+  ["Esc", "back, close"],
+  ["/", "search or filter"],
+  ["x", "mark an issue for an edit of many"],
+  ["r / n", "reply, note (in an issue)"],
+  ["c", "the last calls as curl"],
+  ["?", "this list"],
+];
 
 function help() {
-  const screens = Object.values(SCREENS).filter(([, , , shown]) => shown()).map(([key, title]) => [`g ${key}`, title]);
-  const row = (/** @type {string[]} */ [key, text]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
-  return dialog("Shortcuts", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), { label: "Close" });
+  const screens = Object.values(SCREENS)
+    .filter(([, , , shown]) => shown())
+    .map(([key, title]) => [`g ${key}`, title]);
+  const row = (/** @type {string[]} */ [key, text]) =>
+    h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
+  return dialog("Shortcuts", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), {
+    label: "Close",
+  });
 }
 
 let going = 0;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !me()) return;
   const target = /** @type {any} */ (event.target);
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio|button)$/.test(target.type);
+  const typing =
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) &&
+    !/^(checkbox|radio|button)$/.test(target.type);
   if (document.querySelector("dialog[open]")) return;
   if (typing) {
     if (event.key === "Escape") target.blur();
@@ -223,7 +363,9 @@ document.addEventListener("keydown", (event) => {
   }
   if (Date.now() - going < 1500) {
     going = 0;
-    const screen = Object.entries(SCREENS).find(([, [key, , , shown]]) => key === event.key && shown());
+    const screen = Object.entries(SCREENS).find(
+      ([, [key, , , shown]]) => key === event.key && shown(),
+    );
     if (screen) {
       event.preventDefault();
       return go(screen[0]);
@@ -261,7 +403,13 @@ async function start() {
   const code = codeOf();
   history.replaceState({ depth }, "", code && "#/overview");
   try {
-    begin(await call(code ? "POST" : "GET", "console/session", code ? { body: { code } } : { quiet: true }));
+    begin(
+      await call(
+        code ? "POST" : "GET",
+        "console/session",
+        code ? { body: { code } } : { quiet: true },
+      ),
+    );
   } catch (error) {
     const refusal = /** @type {any} */ (error);
     signIn(code || refusal.status !== 401 ? refusal.message : "");

@@ -90,27 +90,29 @@ export const TARGETS = {
   "": "leave out",
 };
 
-const GUESSES = named(/** @type {Record<string, string>} */ ({
-  email: "identity:email",
-  mail: "identity:email",
-  uid: "identity:uid",
-  userid: "identity:uid",
-  externalid: "identity:uid",
-  phone: "identity:phone_number",
-  firstname: "names.first_name",
-  givenname: "names.first_name",
-  lastname: "names.last_name",
-  surname: "names.last_name",
-  name: "names.full_name",
-  fullname: "names.full_name",
-  displayname: "names.display_name",
-  tags: "list:tags",
-  country: "text:last_country",
-  city: "text:last_city",
-  language: "text:preferred_language",
-  coreprofileid: "text:core-profile-id",
-  segment: "text:user_vip_segment",
-}));
+const GUESSES = named(
+  /** @type {Record<string, string>} */ ({
+    email: "identity:email",
+    mail: "identity:email",
+    uid: "identity:uid",
+    userid: "identity:uid",
+    externalid: "identity:uid",
+    phone: "identity:phone_number",
+    firstname: "names.first_name",
+    givenname: "names.first_name",
+    lastname: "names.last_name",
+    surname: "names.last_name",
+    name: "names.full_name",
+    fullname: "names.full_name",
+    displayname: "names.display_name",
+    tags: "list:tags",
+    country: "text:last_country",
+    city: "text:last_city",
+    language: "text:preferred_language",
+    coreprofileid: "text:core-profile-id",
+    segment: "text:user_vip_segment",
+  }),
+);
 
 /** The likely target of a column. @param {string} column */
 export function guess(column) {
@@ -143,7 +145,8 @@ export function entryOf(row, mapping) {
     else if (kind === "list") {
       const parts = value.split(/[;|,]/).map((part) => part.trim());
       members.push(`${text(name)}:[${parts.filter(Boolean).map(text)}]`);
-    } else if (kind === "number") members.push(`${text(name)}:${isNumber(value) ? value : text(value)}`);
+    } else if (kind === "number")
+      members.push(`${text(name)}:${isNumber(value) ? value : text(value)}`);
     else if (kind === "boolean") {
       const [yes, no] = [/^(true|yes|1)$/i, /^(false|no|0)$/i].map((word) => word.test(value));
       members.push(`${text(name)}:${yes || no ? yes : text(value)}`);
@@ -170,4 +173,5 @@ export function lastRecord(bytes, table) {
 }
 
 const isNumber = (/** @type {string} */ text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text);
-const scalar = (/** @type {string} */ text) => (isNumber(text) && text.length < 16 ? text : JSON.stringify(text));
+const scalar = (/** @type {string} */ text) =>
+  isNumber(text) && text.length < 16 ? text : JSON.stringify(text);

@@ -12,7 +12,10 @@ const FIRST_WAIT_MS = 500;
 /** The downloads of this page, newest first. */
 export const downloads = /** @type {Download[]} */ ([]);
 
-addEventListener("beforeunload", (event) => downloads.some((one) => one.unsaved) && event.preventDefault());
+addEventListener(
+  "beforeunload",
+  (event) => downloads.some((one) => one.unsaved) && event.preventDefault(),
+);
 addEventListener("signed-out", () => {
   for (const one of downloads) one.pause();
   downloads.length = 0;
@@ -27,8 +30,13 @@ async function writing(/** @type {() => any} */ act) {
     return await act();
   } catch (error) {
     const { name, message } = /** @type {any} */ (error);
-    const full = name === "QuotaExceededError" ? "the disk is full, or the browser may use no more of it" : `the file cannot be written (${message})`;
-    throw new Unwritten(`${full}. Nothing of this file is kept. Make space, then begin again, or choose another place with a new export.`);
+    const full =
+      name === "QuotaExceededError"
+        ? "the disk is full, or the browser may use no more of it"
+        : `the file cannot be written (${message})`;
+    throw new Unwritten(
+      `${full}. Nothing of this file is kept. Make space, then begin again, or choose another place with a new export.`,
+    );
   }
 }
 
@@ -61,7 +69,9 @@ export class Download {
   static async start(/** @type {ConstructorParameters<typeof Download>[0]} */ list) {
     const made = new Download(list);
     try {
-      made.handle = await /** @type {any} */ (globalThis).showSaveFilePicker?.({ suggestedName: list.name });
+      made.handle = await /** @type {any} */ (globalThis).showSaveFilePicker?.({
+        suggestedName: list.name,
+      });
     } catch (error) {
       if (/** @type {any} */ (error).name === "AbortError") return;
       // Without a file of its own it uses memory.
@@ -84,7 +94,7 @@ export class Download {
     this.state = "running";
     this.problem = "";
     this.abort = new AbortController();
-    for (let vain = 0; this.state === "running"; ) {
+    for (let vain = 0; this.state === "running";) {
       const before = this.records;
       try {
         if (this.handle) this.file ??= await writing(() => this.handle.createWritable());
@@ -98,7 +108,11 @@ export class Download {
         if (error instanceof Unwritten) return this.giveUp(error.message);
         const refusal = error instanceof Refusal ? error : null;
         this.problem = refusal ? refusal.message : "the connection to the server broke";
-        if (vain === TRIES || (refusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)) this.state = "stopped";
+        if (
+          vain === TRIES ||
+          (refusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)
+        )
+          this.state = "stopped";
         else await this.wait(FIRST_WAIT_MS * 2 ** vain);
       }
     }
@@ -123,8 +137,12 @@ export class Download {
   }
   async read() {
     const { path, params, table } = this.list;
-    const response = await send("GET", `${path}${query({ ...params, after: this.after })}`, { signal: this.abort.signal });
-    const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).getReader();
+    const response = await send("GET", `${path}${query({ ...params, after: this.after })}`, {
+      signal: this.abort.signal,
+    });
+    const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (
+      response.body
+    ).getReader();
     let skipped = !this.columns;
     let rest = new Uint8Array(0);
     for (;;) {
@@ -139,16 +157,23 @@ export class Download {
         if (head) bytes = bytes.slice(head);
         skipped = head > 0;
       }
-      const { begin, end, count } = skipped ? lastRecord(bytes, table) : { begin: 0, end: 0, count: 0 };
+      const { begin, end, count } = skipped
+        ? lastRecord(bytes, table)
+        : { begin: 0, end: 0, count: 0 };
       rest = bytes.slice(end);
       if (count) await this.take(bytes.slice(0, end), begin, count);
     }
   }
   /** Writes complete records; the last one begins at `begin`. */
-  async take(/** @type {Uint8Array<ArrayBuffer>} */ bytes, /** @type {number} */ begin, /** @type {number} */ count) {
+  async take(
+    /** @type {Uint8Array<ArrayBuffer>} */ bytes,
+    /** @type {number} */ begin,
+    /** @type {number} */ count,
+  ) {
     const { table, id } = this.list;
     // At its place, because a write that failed may have written a part.
-    if (this.file) await writing(() => this.file.write({ type: "write", position: this.bytes, data: bytes }));
+    if (this.file)
+      await writing(() => this.file.write({ type: "write", position: this.bytes, data: bytes }));
     else this.parts.push(new Blob([bytes]));
     this.bytes += bytes.length;
     const text = (/** @type {Uint8Array} */ some) => new TextDecoder().decode(some);

@@ -6,7 +6,10 @@ import { me } from "./api.js";
 const drafts = /** @type {Map<string, Draft>} */ (new Map());
 const DRAFTS_MAX = 50;
 
-addEventListener("beforeunload", (event) => [...drafts.values()].some((draft) => draft.unsent()) && event.preventDefault());
+addEventListener(
+  "beforeunload",
+  (event) => [...drafts.values()].some((draft) => draft.unsent()) && event.preventDefault(),
+);
 addEventListener("forget", () => drafts.clear());
 
 /**
@@ -18,6 +21,7 @@ export function draftOf(place, make) {
   const found = /** @type {T} */ (drafts.get(name) ?? make());
   drafts.delete(name);
   drafts.set(name, found);
-  for (const [one, draft] of drafts) if (drafts.size > DRAFTS_MAX && !draft.unsent()) drafts.delete(one);
+  for (const [one, draft] of drafts)
+    if (drafts.size > DRAFTS_MAX && !draft.unsent()) drafts.delete(one);
   return found;
 }

@@ -6,13 +6,16 @@ import { CsvReader, entryOf, separatorOf } from "./csv.js";
 async function* texts(file, read = (/** @type {number} */ _bytes) => {}) {
   const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   let bytes = 0;
-  const counter = new TransformStream({ transform(piece, out) {
-    bytes += piece.length;
-    read(bytes);
-    out.enqueue(piece);
-  } });
+  const counter = new TransformStream({
+    transform(piece, out) {
+      bytes += piece.length;
+      read(bytes);
+      out.enqueue(piece);
+    },
+  });
   let stream = /** @type {any} */ (file.stream().pipeThrough(counter));
-  if (head[0] === 0x1f && head[1] === 0x8b) stream = stream.pipeThrough(new DecompressionStream("gzip"));
+  if (head[0] === 0x1f && head[1] === 0x8b)
+    stream = stream.pipeThrough(new DecompressionStream("gzip"));
   const reader = stream.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
   try {
     for (;;) {
@@ -117,7 +120,11 @@ export async function* entries(file, kind, mapping, read) {
 }
 
 /** Parts of at most so many entries and characters, as JSON lines. */
-export async function* parts(/** @type {AsyncIterable<string>} */ source, most = 10000, chars = 16 << 20) {
+export async function* parts(
+  /** @type {AsyncIterable<string>} */ source,
+  most = 10000,
+  chars = 16 << 20,
+) {
   let lines = /** @type {string[]} */ ([]);
   let length = 0;
   for await (const entry of source) {
@@ -137,7 +144,8 @@ export function digest(/** @type {string} */ text) {
   const state = [0x9e3779b9, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f];
   for (let at = 0; at < text.length; at++) {
     const c = text.charCodeAt(at);
-    for (let n = 0; n < 4; n++) state[n] = Math.imul(state[n] ^ (c + n), 0x01000193 + 2 * n * 0x10001) ^ (state[n] >>> 13);
+    for (let n = 0; n < 4; n++)
+      state[n] = Math.imul(state[n] ^ (c + n), 0x01000193 + 2 * n * 0x10001) ^ (state[n] >>> 13);
   }
   return state.map((n) => (n >>> 0).toString(16).padStart(8, "0")).join("");
 }

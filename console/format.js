@@ -1,10 +1,12 @@
 // How values are shown: counts, sizes, times in the viewer's zone with UTC as a tooltip.
 import { h } from "./view.js";
 
-export const count = (/** @type {any} */ n) => (n === undefined || n === null ? "" : String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+export const count = (/** @type {any} */ n) =>
+  n === undefined || n === null ? "" : String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
 /** A number of things. */
-export const things = (/** @type {any} */ n, /** @type {string} */ one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const things = (/** @type {any} */ n, /** @type {string} */ one, many = `${one}s`) =>
+  `${count(n)} ${n === 1 ? one : many}`;
 
 /** A count in at most four characters, for a place that has no room. @param {number} n */
 export function compact(n) {
@@ -50,7 +52,12 @@ export function time(ms, seconds = false) {
   if (ms === null || ms === undefined) return h("span", { class: "faint" }, "never");
   const d = new Date(ms);
   const utc = Number.isNaN(d.getTime()) ? "" : d.toISOString();
-  return h("time", { datetime: utc, title: `${utc.slice(0, -1).replace("T", " ").replace(".000", "")} UTC` }, at(ms), seconds && utc && `:${two(d.getSeconds())}`);
+  return h(
+    "time",
+    { datetime: utc, title: `${utc.slice(0, -1).replace("T", " ").replace(".000", "")} UTC` },
+    at(ms),
+    seconds && utc && `:${two(d.getSeconds())}`,
+  );
 }
 
 /** The milliseconds of a day in the viewer's zone. @param {string} day @param {boolean} end */
@@ -66,8 +73,20 @@ export function short(text, chars = 200) {
   return shown.length > chars ? `${shown.slice(0, chars)}…` : shown;
 }
 
-export const STATES = ["new", "new-for-agent", "agent-replied", "waiting-for-agent", "pending-reassignment", "resolved", "rejected"];
+export const STATES = [
+  "new",
+  "new-for-agent",
+  "agent-replied",
+  "waiting-for-agent",
+  "pending-reassignment",
+  "resolved",
+  "rejected",
+];
 /** The states of issues that wait for somebody, as a filter takes them. */
 export const OPEN = STATES.slice(0, 5).join(",");
 /** What a filter by state offers. */
-export const STATE_OPTIONS = { "": "any state", [OPEN]: "open", ...Object.fromEntries(STATES.map((state) => [state, state])) };
+export const STATE_OPTIONS = {
+  "": "any state",
+  [OPEN]: "open",
+  ...Object.fromEntries(STATES.map((state) => [state, state])),
+};

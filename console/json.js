@@ -70,8 +70,8 @@ export function write(value, indent = 0, before = "\n") {
     ? value.map((item) => write(item, indent, inner))
     : Object.entries(value)
         .filter(([, item]) => item !== undefined)
-        .map(([key, item]) =>
-          JSON.stringify(key) + (indent ? ": " : ":") + write(item, indent, inner),
+        .map(
+          ([key, item]) => JSON.stringify(key) + (indent ? ": " : ":") + write(item, indent, inner),
         );
   if (!parts.length) return list ? "[]" : "{}";
   return (list ? "[" : "{") + inner + parts.join("," + inner) + end + (list ? "]" : "}");

@@ -42,7 +42,12 @@ export class Track {
   get stuck() {
     if (this.ratio === 1 || this.real === this.settled) return false;
     const free = this.height - this.view;
-    return this.real < this.view || this.real > free - this.view || this.top === 0 || this.top === this.whole - this.view;
+    return (
+      this.real < this.view ||
+      this.real > free - this.view ||
+      this.top === 0 ||
+      this.top === this.whole - this.view
+    );
   }
   /** @param {number} whole @param {number} view */
   resize(whole, view) {
@@ -118,7 +123,9 @@ export function longList({ height, label, row, missing, open, name, returning })
     for (let at = first; at < last; at++) {
       const item = items.at(at);
       gaps ||= item === undefined;
-      const element = item ? row(item, at) : h("div", { class: "faint gap" }, item === null ? "no longer in the list" : "…");
+      const element = item
+        ? row(item, at)
+        : h("div", { class: "faint gap" }, item === null ? "no longer in the list" : "…");
       element.style.top = `${at * height - track.offset}px`;
       element.style.height = `${height}px`;
       element.setAttribute("role", "option");
@@ -129,7 +136,8 @@ export function longList({ height, label, row, missing, open, name, returning })
       rows.push(element);
     }
     fill(inside, rows);
-    if (selected >= first && selected < last) box.setAttribute("aria-activedescendant", `row-${selected}`);
+    if (selected >= first && selected < last)
+      box.setAttribute("aria-activedescendant", `row-${selected}`);
     else box.removeAttribute("aria-activedescendant");
     if (gaps) missing?.();
   }
@@ -139,16 +147,27 @@ export function longList({ height, label, row, missing, open, name, returning })
     track.real = box.scrollTop;
     draw();
   }
-  box.addEventListener("scroll", () => {
-    track.scrolled(box.scrollTop);
-    draw();
-    clearTimeout(settling);
-    if (track.stuck) settle();
-    else if (track.ratio > 1) settling = setTimeout(settle, SETTLE_MS);
-  }, { passive: true });
+  box.addEventListener(
+    "scroll",
+    () => {
+      track.scrolled(box.scrollTop);
+      draw();
+      clearTimeout(settling);
+      if (track.stuck) settle();
+      else if (track.ratio > 1) settling = setTimeout(settle, SETTLE_MS);
+    },
+    { passive: true },
+  );
   box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.target !== box) return;
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity }[event.key];
+    const step = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: 20,
+      PageUp: -20,
+      Home: -Infinity,
+      End: Infinity,
+    }[event.key];
     if (step) {
       event.preventDefault();
       list.move(step);
@@ -171,10 +190,12 @@ export function longList({ height, label, row, missing, open, name, returning })
     track.go(top);
     settle();
   }
-  const resized = globalThis.ResizeObserver && new ResizeObserver(() => {
-    comeBack();
-    draw();
-  });
+  const resized =
+    globalThis.ResizeObserver &&
+    new ResizeObserver(() => {
+      comeBack();
+      draw();
+    });
   resized?.observe(box);
   const list = {
     element: box,

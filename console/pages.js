@@ -58,7 +58,8 @@ export class Pages {
   }
   /** @param {number} first @param {number} last */
   missing(first, last) {
-    for (let place = first; place < Math.min(last, this.length); place++) if (!this.records.has(place)) return place;
+    for (let place = first; place < Math.min(last, this.length); place++)
+      if (!this.records.has(place)) return place;
     return -1;
   }
   /** Loads a page with this place. @param {number} place */
@@ -66,7 +67,8 @@ export class Pages {
     const { order, size } = this;
     const before = this.records.get(place - 1);
     if (order && before) this.put(place, await this.following(before, size), size);
-    else if ((Math.floor(place / size) + 1) * size <= DEEPEST || !order) await this.numbered(place, { start: 0, length: this.length }, {});
+    else if ((Math.floor(place / size) + 1) * size <= DEEPEST || !order)
+      await this.numbered(place, { start: 0, length: this.length }, {});
     else await this.within(place, await this.part(place));
     // The list had this record when it was counted, and has lost it since.
     if (!this.records.has(place)) this.records.set(place, null);
@@ -89,7 +91,8 @@ export class Pages {
     const bounds = { [since]: part.since, [until]: part.until };
     let known = part.start + DEEPEST - 1;
     if (place <= known) return this.numbered(place, part, bounds);
-    for (const one of this.records.keys()) if (one < place && one > known && this.records.get(one)) known = one;
+    for (const one of this.records.keys())
+      if (one < place && one > known && this.records.get(one)) known = one;
     if (!this.records.get(known)) await this.numbered(known, part, bounds);
     while (known < place && this.records.get(known)) {
       const found = await this.following(this.records.get(known), STEP);
@@ -113,7 +116,9 @@ export class Pages {
   async whole() {
     const order = /** @type {NonNullable<Pages["order"]>} */ (this.order);
     const [first] = (await this.ask({ page: 1, "page-size": 1 }))[this.key];
-    const [last] = (await this.ask({ page: 1, "page-size": 1, "sort-order": order.newest ? "asc" : "desc" }))[this.key];
+    const [last] = (
+      await this.ask({ page: 1, "page-size": 1, "sort-order": order.newest ? "asc" : "desc" })
+    )[this.key];
     const times = [order.of(first)[0], order.of(last)[0]].sort((a, b) => a - b);
     return { since: times[0], until: times[1], start: 0, length: this.length };
   }
@@ -121,10 +126,23 @@ export class Pages {
   async halves({ since, until, start, length }) {
     const order = /** @type {NonNullable<Pages["order"]>} */ (this.order);
     const middle = Math.floor((since + until) / 2);
-    const [early, late] = [{ since, until: middle }, { since: middle + 1, until }];
+    const [early, late] = [
+      { since, until: middle },
+      { since: middle + 1, until },
+    ];
     const [first, second] = order.newest ? [late, early] : [early, late];
-    const some = (await this.ask({ [order.since]: first.since, [order.until]: first.until, page: 1, "page-size": 1 }))["total-hits"];
-    return [{ ...first, start, length: some }, { ...second, start: start + some, length: Math.max(0, length - some) }];
+    const some = (
+      await this.ask({
+        [order.since]: first.since,
+        [order.until]: first.until,
+        page: 1,
+        "page-size": 1,
+      })
+    )["total-hits"];
+    return [
+      { ...first, start, length: some },
+      { ...second, start: start + some, length: Math.max(0, length - some) },
+    ];
   }
   /** Records from a place on. Of `most` places, those without a record get null. @param {number} from @param {any[]} found */
   put(from, found, most = found.length) {
@@ -135,6 +153,7 @@ export class Pages {
   /** @param {number} place */
   forget(place) {
     if (this.records.size <= KEEP) return;
-    for (const one of this.records.keys()) if (Math.abs(one - place) > KEEP / 4) this.records.delete(one);
+    for (const one of this.records.keys())
+      if (Math.abs(one - place) > KEEP / 4) this.records.delete(one);
   }
 }

@@ -1,11 +1,16 @@
 // JSON pointers (RFC 6901) into entries, and copies of entries with another value at a place.
 
-const parts = (/** @type {string} */ pointer) => pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+const parts = (/** @type {string} */ pointer) =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
 /** The value at a place; undefined if there is none. @param {any} value @param {string} pointer */
 export function valueAt(value, pointer) {
   for (const part of parts(pointer)) {
-    if (value === null || typeof value !== "object" || !Object.hasOwn(value, part)) return undefined;
+    if (value === null || typeof value !== "object" || !Object.hasOwn(value, part))
+      return undefined;
     value = value[part];
   }
   return value;

@@ -17,7 +17,10 @@ const RENEWED = /^(update|upsert|delete)_|upsert$/;
 /** The file that this page sends or sent last. It is over for this page when it signs out. */
 export const sending = { now: /** @type {Sending|null} */ (null) };
 
-addEventListener("beforeunload", (event) => sending.now?.state === "running" && event.preventDefault());
+addEventListener(
+  "beforeunload",
+  (event) => sending.now?.state === "running" && event.preventDefault(),
+);
 addEventListener("signed-out", () => {
   sending.now?.stop();
   sending.now = null;
@@ -38,7 +41,12 @@ export class Sending {
     this.first = 0;
     this.last = 0;
     this.taken = false;
-    this.counts = /** @type {Record<string, number>} */ ({ total: 0, succeeded: 0, failed: 0, unprocessed: 0 });
+    this.counts = /** @type {Record<string, number>} */ ({
+      total: 0,
+      succeeded: 0,
+      failed: 0,
+      unprocessed: 0,
+    });
     this.tasks = /** @type {any[]} */ ([]);
     this.changes = dry && hasChanges(what.action) ? noChanges() : null;
     /** Parts that are over, and the share of the file in them and in the part that is sent. */
@@ -63,7 +71,7 @@ export class Sending {
   async run() {
     this.state = "running";
     this.abort = new AbortController();
-    for (let vain = 0; this.state === "running"; ) {
+    for (let vain = 0; this.state === "running";) {
       const before = this.parts;
       try {
         await this.work();
@@ -73,8 +81,14 @@ export class Sending {
         if (/** @type {any} */ (this.state) !== "running") break;
         vain = this.parts > before ? 0 : vain + 1;
         const refusal = error instanceof Refusal ? error : null;
-        this.problem = refusal?.message ?? `the file cannot be read: ${/** @type {any} */ (error).message}`;
-        if (!refusal || vain === TRIES || (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)) this.state = "stopped";
+        this.problem =
+          refusal?.message ?? `the file cannot be read: ${/** @type {any} */ (error).message}`;
+        if (
+          !refusal ||
+          vain === TRIES ||
+          (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429)
+        )
+          this.state = "stopped";
         else await this.wait(FIRST_WAIT_MS * 2 ** vain);
       }
     }
@@ -115,7 +129,16 @@ export class Sending {
       task = await submit(this.family, action, this.dry, text, file.name, "", signal);
       if (task.replayed && RENEWED.test(action)) {
         task = await call("GET", tasks(this.family, task.task_id), { signal });
-        if (task.status === "completed") task = await submit(this.family, action, this.dry, text, file.name, `-${Date.now()}`, signal);
+        if (task.status === "completed")
+          task = await submit(
+            this.family,
+            action,
+            this.dry,
+            text,
+            file.name,
+            `-${Date.now()}`,
+            signal,
+          );
       }
       this.tasks.push(task);
     }
@@ -124,7 +147,10 @@ export class Sending {
       this.problem = "";
       this.changed();
       if (task.status === "completed") break;
-      task = await call("GET", `${tasks(this.family, task.task_id)}?wait=${WAIT_SECONDS}`, { signal, quiet: true });
+      task = await call("GET", `${tasks(this.family, task.task_id)}?wait=${WAIT_SECONDS}`, {
+        signal,
+        quiet: true,
+      });
       this.tasks[this.parts] = task;
     }
     if (this.changes) {
@@ -139,7 +165,15 @@ export class Sending {
 }
 
 /** Sends entries as a task, with the name of the file that somebody chose. The same entries with the same options are the same task; `mark` makes it another one. */
-export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name, mark = "", /** @type {AbortSignal|undefined} */ signal = undefined) {
+export async function submit(
+  /** @type {string} */ family,
+  /** @type {string} */ action,
+  /** @type {boolean} */ dry,
+  /** @type {string} */ lines,
+  /** @type {string} */ name,
+  mark = "",
+  /** @type {AbortSignal|undefined} */ signal = undefined,
+) {
   const form = new FormData();
   form.append("action", action === REPLACE ? "import_issues" : action);
   if (action === REPLACE) form.append("upsert", "true");
@@ -148,5 +182,8 @@ export async function submit(/** @type {string} */ family, /** @type {string} */
   const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
   const headers = /** @type {Record<string, string>} */ (dry ? {} : { "Idempotency-Key": key });
   const response = await send("POST", tasks(family), { raw: form, headers, signal });
-  return { ...parse(await response.text()), replayed: response.headers.get("Idempotent-Replayed") === "true" };
+  return {
+    ...parse(await response.text()),
+    replayed: response.headers.get("Idempotent-Replayed") === "true",
+  };
 }

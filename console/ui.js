@@ -4,7 +4,11 @@ import { count } from "./format.js";
 import { fill, h } from "./view.js";
 
 /** A button. While its work runs it is disabled, and a refusal is shown as a notice. */
-export function button(/** @type {any} */ label, /** @type {()=>any} */ work, /** @type {any} */ props = {}) {
+export function button(
+  /** @type {any} */ label,
+  /** @type {()=>any} */ work,
+  /** @type {any} */ props = {},
+) {
   const element = h("button", { type: "button", ...props, onclick: run }, label);
   async function run() {
     if (element.disabled) return;
@@ -27,7 +31,16 @@ export const noticeArea = notices;
 
 /** Shows a short notice. */
 export function notice(/** @type {any} */ text, kind = "") {
-  const element = h("div", { class: `notice ${kind}` }, text, h("button", { type: "button", class: "plain", "aria-label": "Close", onclick: () => element.remove() }, "×"));
+  const element = h(
+    "div",
+    { class: `notice ${kind}` },
+    text,
+    h(
+      "button",
+      { type: "button", class: "plain", "aria-label": "Close", onclick: () => element.remove() },
+      "×",
+    ),
+  );
   notices.append(element);
   if (kind !== "bad") setTimeout(() => element.remove(), 6000);
 }
@@ -43,23 +56,51 @@ export function refused(/** @type {any} */ error) {
 export function problem(/** @type {any} */ error) {
   const faults = (error.errors ?? []).slice(0, 20);
   const id = error.requestId && h("div", { class: "faint mono" }, `request ${error.requestId}`);
-  const lines = faults.length > 1 && h("ul", null, faults.map((/** @type {any} */ fault) => h("li", null, h("b", null, fault.parameter ?? fault.pointer ?? ""), ` ${fault.detail}`)));
-  const alone = faults.length === 1 && faults[0].parameter && !String(error.message).includes(faults[0].parameter) && h("b", null, `${faults[0].parameter} `);
+  const lines =
+    faults.length > 1 &&
+    h(
+      "ul",
+      null,
+      faults.map((/** @type {any} */ fault) =>
+        h("li", null, h("b", null, fault.parameter ?? fault.pointer ?? ""), ` ${fault.detail}`),
+      ),
+    );
+  const alone =
+    faults.length === 1 &&
+    faults[0].parameter &&
+    !String(error.message).includes(faults[0].parameter) &&
+    h("b", null, `${faults[0].parameter} `);
   return h("div", null, alone, error.message, lines, id);
 }
 
 /** The state of a screen that could not be loaded. */
 export function failed(/** @type {any} */ error, /** @type {()=>void} */ again) {
-  return h("div", { class: "state", role: "alert" }, h("h2", null, error.status === 404 ? "Not here" : error.status === 400 ? "The server does not take this" : "This could not be loaded"), problem(error), again && error.status !== 400 && button("Try again", again));
+  return h(
+    "div",
+    { class: "state", role: "alert" },
+    h(
+      "h2",
+      null,
+      error.status === 404
+        ? "Not here"
+        : error.status === 400
+          ? "The server does not take this"
+          : "This could not be loaded",
+    ),
+    problem(error),
+    again && error.status !== 400 && button("Try again", again),
+  );
 }
 
 /** The state of a list without records. */
-export const empty = (/** @type {string} */ title, /** @type {any[]} */ ...text) => h("div", { class: "state" }, h("h2", null, title), h("div", null, text));
+export const empty = (/** @type {string} */ title, /** @type {any[]} */ ...text) =>
+  h("div", { class: "state" }, h("h2", null, title), h("div", null, text));
 
 export const loading = () => h("div", { class: "state loading", role: "status" }, "Loading…");
 
 /** A link to the export of a list with these filters. */
-export const exportLink = (/** @type {string} */ of, /** @type {URLSearchParams} */ params) => h("a", { href: `#/exports?${new URLSearchParams([["of", of], ...params])}` }, "Export");
+export const exportLink = (/** @type {string} */ of, /** @type {URLSearchParams} */ params) =>
+  h("a", { href: `#/exports?${new URLSearchParams([["of", of], ...params])}` }, "Export");
 
 let fields = 0;
 /** A labelled field. @param {string} label @param {any} input @param {any} [hint] */
@@ -72,7 +113,8 @@ export function field(label, input, hint) {
   return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
 }
 
-export const input = (/** @type {any} */ props = {}) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
+export const input = (/** @type {any} */ props = {}) =>
+  h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
 
 /**
  * A list to choose from. If a choice acts at once, a key opens the list and Enter chooses: most browsers
@@ -81,10 +123,15 @@ export const input = (/** @type {any} */ props = {}) => h("input", { type: "text
  */
 export function select(options, props = {}) {
   const pairs = Array.isArray(options) ? options.map((one) => [one, one]) : Object.entries(options);
-  const made = h("select", props, pairs.map(([value, label]) => h("option", { value }, label)));
+  const made = h(
+    "select",
+    props,
+    pairs.map(([value, label]) => h("option", { value }, label)),
+  );
   if (props.onchange) {
     made.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-      const chooses = /^(Arrow|Page|Home$|End$)/.test(event.key) || (event.key.length === 1 && event.key !== " ");
+      const chooses =
+        /^(Arrow|Page|Home$|End$)/.test(event.key) || (event.key.length === 1 && event.key !== " ");
       if (!chooses || event.ctrlKey || event.metaKey || event.altKey || !made.showPicker) return;
       event.preventDefault();
       made.showPicker();
@@ -104,13 +151,24 @@ export function dialog(title, content, action) {
     const box = h(
       "dialog",
       { "aria-labelledby": "dialog-title" },
-      h("form", { method: "dialog", onsubmit: submit },
+      h(
+        "form",
+        { method: "dialog", onsubmit: submit },
         h("h2", { id: "dialog-title" }, title),
         h("div", { class: "dialog-body" }, content),
         error,
-        h("div", { class: "actions" },
-          h("button", { type: "button", onclick: () => box.close() }, action.work ? "Cancel" : "Close"),
-          action.work && h("button", { type: "submit", class: action.kind ?? "primary" }, action.label))),
+        h(
+          "div",
+          { class: "actions" },
+          h(
+            "button",
+            { type: "button", onclick: () => box.close() },
+            action.work ? "Cancel" : "Close",
+          ),
+          action.work &&
+            h("button", { type: "submit", class: action.kind ?? "primary" }, action.label),
+        ),
+      ),
     );
     let result = /** @type {any} */ (null);
     async function submit(/** @type {any} */ event) {
@@ -132,37 +190,93 @@ export function dialog(title, content, action) {
 }
 
 /** The bar of a task's progress. */
-export const bar = (/** @type {number} */ percent, label = "progress") => h("progress", { max: 100, value: String(percent), "aria-label": label });
+export const bar = (/** @type {number} */ percent, label = "progress") =>
+  h("progress", { max: 100, value: String(percent), "aria-label": label });
 
 /** A table of a few rows. @param {string} caption @param {string[]} head @param {any[][]} rows */
 export function table(caption, head, rows, right = /** @type {number[]} */ ([])) {
   const cls = (/** @type {number} */ at) => (right.includes(at) ? { class: "right" } : null);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${caption}: table` },
-    h("table", null, h("caption", { class: "hidden" }, caption),
-      h("thead", null, h("tr", null, head.map((text, at) => h("th", { scope: "col", ...cls(at) }, text)))),
-      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", { ...cls(at), "data-head": head[at] }, cell)))))));
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `${caption}: table` },
+    h(
+      "table",
+      null,
+      h("caption", { class: "hidden" }, caption),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          head.map((text, at) => h("th", { scope: "col", ...cls(at) }, text)),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        rows.map((row) =>
+          h(
+            "tr",
+            null,
+            row.map((cell, at) => h("td", { ...cls(at), "data-head": head[at] }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** A state as a word with its colour. */
-export const pill = (/** @type {string} */ word, label = word) => h("span", { class: `pill ${word}` }, label.replaceAll("_", " "));
+export const pill = (/** @type {string} */ word, label = word) =>
+  h("span", { class: `pill ${word}` }, label.replaceAll("_", " "));
 
 /** The title of a screen, with what can be done there at its right. @param {any} title @param {...any} right */
-export const head = (title, ...right) => h("div", { class: "head" }, h("h1", { dir: "auto" }, title), right.length > 0 && h("div", { class: "row" }, right));
+export const head = (title, ...right) =>
+  h(
+    "div",
+    { class: "head" },
+    h("h1", { dir: "auto" }, title),
+    right.length > 0 && h("div", { class: "row" }, right),
+  );
 
 /** The way to a screen: the list that it belongs to, and a name. @param {any} link @param {any} name */
-export const crumbs = (link, name) => h("p", { class: "crumbs" }, link, h("span", { class: "faint" }, " / "), name);
+export const crumbs = (link, name) =>
+  h("p", { class: "crumbs" }, link, h("span", { class: "faint" }, " / "), name);
 
 /** The first cell of a task's row: its action, which leads to its page. */
-export const taskLink = (/** @type {any} */ task) => h("span", null,
-  h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " ")), task.dry_run && h("span", { class: "tag" }, "dry run"));
+export const taskLink = (/** @type {any} */ task) =>
+  h(
+    "span",
+    null,
+    h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " ")),
+    task.dry_run && h("span", { class: "tag" }, "dry run"),
+  );
 
 /** The state of a task: its outcome, or how far it is. */
-export const taskState = (/** @type {any} */ task) => (task.status === "completed" ? pill(task.outcome)
-  : h("span", { class: "row" }, pill(task.status), bar(task.progress, `progress of ${task.action}`)));
+export const taskState = (/** @type {any} */ task) =>
+  task.status === "completed"
+    ? pill(task.outcome)
+    : h(
+        "span",
+        { class: "row" },
+        pill(task.status),
+        bar(task.progress, `progress of ${task.action}`),
+      );
 
 /** How many entries of a task failed, which leads to their faults. */
-export const failedCount = (/** @type {any} */ task) => (task.counts.failed && task.status === "completed"
-  ? h("a", { class: "bad", href: `#/faults/${task.family}/${task.task_id}`, "aria-label": `${count(task.counts.failed)} failed: see the faults` }, count(task.counts.failed)) : count(task.counts.failed));
+export const failedCount = (/** @type {any} */ task) =>
+  task.counts.failed && task.status === "completed"
+    ? h(
+        "a",
+        {
+          class: "bad",
+          href: `#/faults/${task.family}/${task.task_id}`,
+          "aria-label": `${count(task.counts.failed)} failed: see the faults`,
+        },
+        count(task.counts.failed),
+      )
+    : count(task.counts.failed);
 
 /** Copies a text, also if the page has no clipboard. */
 export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {

@@ -28,7 +28,8 @@ export function h(tag, props, ...children) {
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   add(element, children);
-  if (tag === "select" && props?.value !== undefined) /** @type {any} */ (element).value = props.value;
+  if (tag === "select" && props?.value !== undefined)
+    /** @type {any} */ (element).value = props.value;
   return element;
 }
 
@@ -45,12 +46,20 @@ function add(parent, child) {
  * @param {any} element @param {...any} children
  */
 export function fill(element, ...children) {
-  const focused = document.activeElement !== element && element.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null;
+  const focused =
+    document.activeElement !== element && element.contains(document.activeElement)
+      ? /** @type {any} */ (document.activeElement)
+      : null;
   element.replaceChildren();
   add(element, children);
   if (focused && !focused.isConnected) {
-    const looks = (/** @type {any} */ one) => [one.tagName, one.getAttribute("href"), one.getAttribute("aria-label"), one.textContent].join("\n");
-    const same = [...element.querySelectorAll(focused.tagName)].find((one) => looks(one) === looks(focused));
+    const looks = (/** @type {any} */ one) =>
+      [one.tagName, one.getAttribute("href"), one.getAttribute("aria-label"), one.textContent].join(
+        "\n",
+      );
+    const same = [...element.querySelectorAll(focused.tagName)].find(
+      (one) => looks(one) === looks(focused),
+    );
     same?.focus({ preventScroll: true });
   }
   return element;
@@ -63,12 +72,17 @@ let pressed = false;
 globalThis.addEventListener?.("pointerdown", () => (pressed = true), true);
 for (const type of ["pointerup", "pointercancel"]) {
   // After the click that follows.
-  globalThis.addEventListener?.(type, () => setTimeout(() => {
-    pressed = false;
-    const waiting = [...later];
-    later.clear();
-    for (const [element, [data, draw]] of waiting) update(element, data, draw);
-  }), true);
+  globalThis.addEventListener?.(
+    type,
+    () =>
+      setTimeout(() => {
+        pressed = false;
+        const waiting = [...later];
+        later.clear();
+        for (const [element, [data, draw]] of waiting) update(element, data, draw);
+      }),
+    true,
+  );
 }
 
 /**

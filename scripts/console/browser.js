@@ -8,11 +8,20 @@ const require = createRequire(join(process.env.CONSOLE_CHECK_MODULES, "x.js"));
 const { chromium } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** The browser reports each answer that is no success, at which the flows look themselves, and that
  * one header has no effect on plain HTTP. */
-const EXPECTED = /^(Failed to load resource|The Cross-Origin-Opener-Policy header has been ignored)/;
+const EXPECTED =
+  /^(Failed to load resource|The Cross-Origin-Opener-Policy header has been ignored)/;
 
 /** How long a step may take. A machine with other work has more time. */
 const TIMEOUT_MS = process.env.CASELOAD_CHECK_SLOW ? 60000 : 15000;
@@ -55,23 +64,53 @@ function useKeyboard(locators) {
 export class Browser {
   async start() {
     this.folder = mkdtempSync(join(tmpdir(), "caseload-chromium-"));
-    this.chromium = await chromium.launch({ executablePath: process.env.CONSOLE_CHECK_CHROMIUM, headless: true, args: FLAGS });
+    this.chromium = await chromium.launch({
+      executablePath: process.env.CONSOLE_CHECK_CHROMIUM,
+      headless: true,
+      args: FLAGS,
+    });
     this.wrong = [];
     const context = await this.chromium.newContext();
     useKeyboard(Object.getPrototypeOf((await context.newPage()).locator("body")));
     await context.close();
   }
   /** A new page of a person who is signed in with this key. */
-  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "", zone, init } = {}) {
-    const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: theme, timezoneId: zone, acceptDownloads: true });
+  async page(
+    server,
+    {
+      key = server.key,
+      path = "overview",
+      theme = "light",
+      width = 1280,
+      height = 800,
+      origin = server.url,
+      prefix = "",
+      zone,
+      init,
+    } = {},
+  ) {
+    const context = await this.chromium.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      timezoneId: zone,
+      acceptDownloads: true,
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(TIMEOUT_MS);
     if (init) await page.addInitScript(init);
     const files = process.env.CONSOLE_CHECK_FILES;
-    if (files) await page.route(/\/console\/[0-9a-f]{16}\//, (route) => route.fulfill({ path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)) }));
+    if (files)
+      await page.route(/\/console\/[0-9a-f]{16}\//, (route) =>
+        route.fulfill({
+          path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)),
+        }),
+      );
     this.watch(page, origin);
     if (key) {
-      const answer = await context.request.post(`${origin}${prefix}/console/session`, { data: { key }, headers: { "Sec-Fetch-Site": "same-origin" } });
+      const answer = await context.request.post(`${origin}${prefix}/console/session`, {
+        data: { key },
+        headers: { "Sec-Fetch-Site": "same-origin" },
+      });
       if (answer.status() !== 201) throw new Error(`sign-in: ${answer.status()}`);
     }
     await page.goto(`${origin}${prefix}/console/#/${path}`);
@@ -80,12 +119,14 @@ export class Browser {
   }
   watch(page, origin) {
     page.on("console", (message) => {
-      if (message.type() === "error" && !EXPECTED.test(message.text())) this.wrong.push(`console: ${message.text()}`);
+      if (message.type() === "error" && !EXPECTED.test(message.text()))
+        this.wrong.push(`console: ${message.text()}`);
     });
     page.on("pageerror", (error) => this.wrong.push(`page: ${error.message}`));
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) this.wrong.push(`foreign request: ${url.slice(0, 100)}`);
+      if (!url.startsWith(origin) && !/^(data|blob):/.test(url))
+        this.wrong.push(`foreign request: ${url.slice(0, 100)}`);
     });
   }
   /** The violations that axe finds. */
@@ -94,9 +135,14 @@ export class Browser {
     // The policy forbids injected scripts; the debugger may still evaluate one.
     const session = await page.context().newCDPSession(page);
     await session.send("Runtime.evaluate", { expression: source });
-    const found = await session.send("Runtime.evaluate", { expression: "axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))])))", awaitPromise: true, returnByValue: true });
+    const found = await session.send("Runtime.evaluate", {
+      expression:
+        "axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))])))",
+      awaitPromise: true,
+      returnByValue: true,
+    });
     await session.detach();
-    return JSON.parse(found.result.value ?? "[[\"axe failed\"]]");
+    return JSON.parse(found.result.value ?? '[["axe failed"]]');
   }
   async close() {
     await this.chromium.close();

@@ -9,7 +9,10 @@ const FOLDER = "docs/pictures";
 
 /** Opens the faults of the import by hand. */
 async function faults(page) {
-  await page.locator("tr", { hasText: "people-by-hand.jsonl" }).getByRole("link", { name: "10 failed: see the faults" }).click();
+  await page
+    .locator("tr", { hasText: "people-by-hand.jsonl" })
+    .getByRole("link", { name: "10 failed: see the faults" })
+    .click();
   await page.locator('.long-list[aria-busy="false"]').waitFor();
 }
 
@@ -18,7 +21,8 @@ async function issue(page) {
   const id = await page.evaluate(async () => {
     const answer = await fetch("/v1/acme/issues?page-size=100&state=agent-replied,resolved");
     const { issues } = await answer.json();
-    return issues.find((one) => one.messages.length > 3 && /^[\x20-\x7e]+$/.test(one.author_name))?.id;
+    return issues.find((one) => one.messages.length > 3 && /^[\x20-\x7e]+$/.test(one.author_name))
+      ?.id;
   });
   await page.evaluate((hash) => (location.hash = hash), `#/issue/${id}`);
   await page.locator(".conversation .message").first().waitFor();
@@ -30,7 +34,10 @@ mkdirSync(FOLDER, { recursive: true });
 try {
   const link = await demo.start();
   await browser.start();
-  const page = await browser.page({ url: new URL(link).origin }, { key: null, width: 1200, height: 700 });
+  const page = await browser.page(
+    { url: new URL(link).origin },
+    { key: null, width: 1200, height: 700 },
+  );
   await page.goto(link);
   await title(page, "Overview");
   for (const [name, open] of Object.entries({ faults, issue })) {

@@ -9,8 +9,21 @@ export const HOSTILE = [
   "{{constructor.constructor('window.harmed=1')()}}",
 ];
 const RAW = "@@12345678901234567890.10@@";
-const STATES = ["new", "new-for-agent", "agent-replied", "waiting-for-agent", "resolved", "rejected"];
-const TITLES = ["No e-mail to reset my password", "تم الدفع مرتين", "Parcel shown as delivered", "注文が届きません", "Wie lade ich mein Team ein?"];
+const STATES = [
+  "new",
+  "new-for-agent",
+  "agent-replied",
+  "waiting-for-agent",
+  "resolved",
+  "rejected",
+];
+const TITLES = [
+  "No e-mail to reset my password",
+  "تم الدفع مرتين",
+  "Parcel shown as delivered",
+  "注文が届きません",
+  "Wie lade ich mein Team ein?",
+];
 
 /** Issues in every state, by day. */
 export function issues(count, now) {
@@ -22,7 +35,13 @@ export function issues(count, now) {
     tags: n % 3 ? ["billing"] : ["billing", "urgent"],
     language: n % 2 ? "en" : "de",
     state_data: { state: STATES[n % STATES.length], changed_at: now - (count - n) * 600000 },
-    messages: [{ body: n % 7 ? "Nothing arrives." : `A needle number${n} in the text.`, created_at: now - (count - n) * 600000, origin: "end-user" }],
+    messages: [
+      {
+        body: n % 7 ? "Nothing arrives." : `A needle number${n} in the text.`,
+        created_at: now - (count - n) * 600000,
+        origin: "end-user",
+      },
+    ],
   }));
 }
 
@@ -34,8 +53,25 @@ export function hostileIssues(now) {
     author_name: text,
     author_email: `${text.slice(0, 50)}@example.org`,
     tags: [text.slice(0, 900)],
-    custom_fields: { [text.slice(0, 200)]: { type: "singleline", value: text.slice(0, 200) }, exact: { type: "number", value: RAW } },
-    messages: [{ body: text, created_at: now + n, origin: "end-user", attachments: [{ url: "https://files.example/x", file_name: text.slice(0, 100), content_type: "text/html", size: 1 }] }],
+    custom_fields: {
+      [text.slice(0, 200)]: { type: "singleline", value: text.slice(0, 200) },
+      exact: { type: "number", value: RAW },
+    },
+    messages: [
+      {
+        body: text,
+        created_at: now + n,
+        origin: "end-user",
+        attachments: [
+          {
+            url: "https://files.example/x",
+            file_name: text.slice(0, 100),
+            content_type: "text/html",
+            size: 1,
+          },
+        ],
+      },
+    ],
     private_notes: [{ body: text, created_at: now + n }],
   })).map((entry) => JSON.stringify(entry).replace(/"@@|@@"/g, ""));
 }
@@ -55,7 +91,12 @@ export function hostileProfiles() {
 export function faultyProfiles(count) {
   return Array.from({ length: count }, (_, n) => {
     const entry = { identities: [{ email: `p${n}@example.org` }], last_country: "DE" };
-    if (n % 10 === 5) Object.assign(entry, { names: { first_name: "Ada", last_name: "Byron" }, last_country: "United Kingdom", tags: n % 20 === 5 ? ["poet", "vip"] : [] });
+    if (n % 10 === 5)
+      Object.assign(entry, {
+        names: { first_name: "Ada", last_name: "Byron" },
+        last_country: "United Kingdom",
+        tags: n % 20 === 5 ? ["poet", "vip"] : [],
+      });
     if (n % 10 === 1) entry.last_country = "Atlantis";
     if (n % 10 === 2) entry.age = "old";
     if (n % 10 === 3) entry.cusotm_fields = {};
@@ -66,6 +107,9 @@ export function faultyProfiles(count) {
 /** A CSV file of people, of whom some live in a country that is none. */
 export function csv(rows, faults) {
   const lines = ["email,first name,country,tags,plan"];
-  for (let n = 0; n < rows; n++) lines.push(`c${n}@example.org,"Ada ""${n}""",${n % Math.floor(rows / faults) === 5 ? "Germoney" : "DE"},a;b,pro`);
+  for (let n = 0; n < rows; n++)
+    lines.push(
+      `c${n}@example.org,"Ada ""${n}""",${n % Math.floor(rows / faults) === 5 ? "Germoney" : "DE"},a;b,pro`,
+    );
   return lines.join("\r\n");
 }

@@ -17,7 +17,11 @@ import { tasks } from "./flows/tasks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
-const GROUPS = { acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings], reads: [...first, ...long, ...exports, ...shell, ...looks], times };
+const GROUPS = {
+  acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings],
+  reads: [...first, ...long, ...exports, ...shell, ...looks],
+  times,
+};
 const [group, only] = process.argv.slice(2);
 const chosen = group === "all" ? Object.values(GROUPS).flat() : GROUPS[group];
 const server = new Server();
@@ -33,9 +37,22 @@ try {
   const people = await server.task("identity", "create_core_profiles", hostileProfiles());
   if (people.counts.failed) throw new Error("a hostile profile was refused");
   const faulty = await server.task("identity", "create_core_profiles", faultyProfiles(400));
-  await server.task("identity", "create_core_profiles", ["no json", '{"identities":[{"email":"<b>x</b>"}],"last_country":"</script>"}']);
-  const [{ "core-profile-id": person }] = (await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")).core_profiles;
-  const world = { server, browser, hostile, faulty, person, read: server.newKey("read"), write: server.newKey("write") };
+  await server.task("identity", "create_core_profiles", [
+    "no json",
+    '{"identities":[{"email":"<b>x</b>"}],"last_country":"</script>"}',
+  ]);
+  const [{ "core-profile-id": person }] = (
+    await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")
+  ).core_profiles;
+  const world = {
+    server,
+    browser,
+    hostile,
+    faulty,
+    person,
+    read: server.newKey("read"),
+    write: server.newKey("write"),
+  };
   const begun = Date.now();
   for (const [name, flow] of chosen) {
     if (only && !name.includes(only)) continue;
@@ -48,13 +65,21 @@ try {
       console.log(`ok   ${String(Date.now() - from).padStart(6)} ms  ${name}`);
     } catch (error) {
       failed += 1;
-      console.log(`FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${error.stack.split("\n").slice(0, 12).join("\n     ")}`);
-      await page?.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${group}-${failed}.png` }).catch(() => {});
+      console.log(
+        `FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${error.stack.split("\n").slice(0, 12).join("\n     ")}`,
+      );
+      await page
+        ?.screenshot({
+          path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${group}-${failed}.png`,
+        })
+        .catch(() => {});
     }
     browser.wrong.length = 0;
     for (const context of browser.chromium.contexts()) await context.close();
   }
-  console.log(`${failed ? `${failed} flows failed` : "all flows passed"}, ${Math.round((Date.now() - begun) / 1000)} s`);
+  console.log(
+    `${failed ? `${failed} flows failed` : "all flows passed"}, ${Math.round((Date.now() - begun) / 1000)} s`,
+  );
 } finally {
   await browser.close();
   await server.close();

@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const program = process.env.CASELOAD_CHECK_PROGRAM;
-const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CASELOAD_")));
+const clean = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("CASELOAD_")),
+);
 
 export class Server {
   constructor() {
@@ -17,7 +19,9 @@ export class Server {
   }
   admin(...args) {
     const options = { env: clean, stdio: ["ignore", "pipe", "ignore"] };
-    return execFileSync(program, [...args, "--store", this.store], options).toString().trim();
+    return execFileSync(program, [...args, "--store", this.store], options)
+      .toString()
+      .trim();
   }
   newKey(access) {
     return this.admin("key", "create", "--domain", "acme", "--access", access, "--name", access);
@@ -33,7 +37,18 @@ export class Server {
   /** Starts the server, on the same port as before. */
   async start(...flags) {
     const listen = this.port ? `0.0.0.0:${this.port}` : "0.0.0.0:0";
-    const args = ["serve", "--listen", listen, "--store", this.store, "--rate-limit", "0", "--trusted-proxy", "127.0.0.1", ...flags];
+    const args = [
+      "serve",
+      "--listen",
+      listen,
+      "--store",
+      this.store,
+      "--rate-limit",
+      "0",
+      "--trusted-proxy",
+      "127.0.0.1",
+      ...flags,
+    ];
     this.process = spawn(program, args, { env: clean, stdio: ["ignore", "ignore", "pipe"] });
     this.ended = new Promise((resolve) => this.process.once("exit", resolve));
     this.port = await new Promise((resolve, reject) => {
@@ -57,8 +72,15 @@ export class Server {
     rmSync(this.folder, { recursive: true });
   }
   async call(method, path, body, key = this.key) {
-    const headers = { Authorization: `Bearer ${key}`, ...(body && { "Content-Type": "application/json" }) };
-    const answer = await fetch(`${this.url}/${path}`, { method, headers, body: body && JSON.stringify(body) });
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      ...(body && { "Content-Type": "application/json" }),
+    };
+    const answer = await fetch(`${this.url}/${path}`, {
+      method,
+      headers,
+      body: body && JSON.stringify(body),
+    });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`);
     return text && JSON.parse(text);
@@ -68,8 +90,18 @@ export class Server {
     const form = new FormData();
     form.append("action", action);
     for (const [name, value] of Object.entries(options)) form.append(name, value);
-    form.append("payload", new Blob([lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n")]), name);
-    const answer = await fetch(`${this.url}/v2/acme/${family}/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${this.key}` }, body: form });
+    form.append(
+      "payload",
+      new Blob([
+        lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
+      ]),
+      name,
+    );
+    const answer = await fetch(`${this.url}/v2/acme/${family}/bulk_actions`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${this.key}` },
+      body: form,
+    });
     return answer.json();
   }
   /** Runs a task to its end. */
@@ -84,7 +116,13 @@ export class Demo {
   /** Returns the link that it prints. */
   async start() {
     this.folder = mkdtempSync(join(tmpdir(), "caseload-demo-"));
-    const args = ["demo", "--listen", "127.0.0.1:0", "--store", `sqlite:${join(this.folder, "demo.db")}`];
+    const args = [
+      "demo",
+      "--listen",
+      "127.0.0.1:0",
+      "--store",
+      `sqlite:${join(this.folder, "demo.db")}`,
+    ];
     this.process = spawn(program, args, { env: clean, stdio: ["ignore", "ignore", "pipe"] });
     this.ended = new Promise((resolve) => this.process.once("exit", resolve));
     return new Promise((resolve, reject) => {

@@ -13,7 +13,8 @@ import { Pages } from "../../console/pages.js";
 import { isSafeAddress } from "../../console/view.js";
 
 test("numbers keep their digits, with and without the engine's help", () => {
-  const text = '{"a":12345678901234567890,"b":[1.10,-0,1e3,0.1],"c":"12345678901234567890 \\" 1.10","d":7}';
+  const text =
+    '{"a":12345678901234567890,"b":[1.10,-0,1e3,0.1],"c":"12345678901234567890 \\" 1.10","d":7}';
   for (const source of [undefined, false]) {
     const value = parse(text, source);
     assert.equal(write(value), text);
@@ -21,7 +22,10 @@ test("numbers keep their digits, with and without the engine's help", () => {
     assert.equal(value.d, 7);
     assert.equal(String(value.b[0]), "1.10");
   }
-  assert.equal(write({ a: [], b: {}, c: undefined, d: [1] }, 2), '{\n  "a": [],\n  "b": {},\n  "d": [\n    1\n  ]\n}');
+  assert.equal(
+    write({ a: [], b: {}, c: undefined, d: [1] }, 2),
+    '{\n  "a": [],\n  "b": {},\n  "d": [\n    1\n  ]\n}',
+  );
   assert.throws(() => parse('{"a":01}', false));
 });
 
@@ -40,10 +44,19 @@ test("a pointer finds, replaces and removes a value and leaves the entry as it w
 
 test("CSV is read however it is cut", () => {
   const text = '\uFEFFa,b\r\n"1, ""x""",2\n\n"line\nbreak",\u00fc\n,"" \n';
-  const whole = [["a", "b"], ['1, "x"', "2"], ["line\nbreak", "\u00fc"], ["", " "]];
+  const whole = [
+    ["a", "b"],
+    ['1, "x"', "2"],
+    ["line\nbreak", "\u00fc"],
+    ["", " "],
+  ];
   for (let cut = 0; cut <= text.length; cut++) {
     const reader = new CsvReader();
-    const rows = [...reader.push(text.slice(0, cut)), ...reader.push(text.slice(cut)), ...reader.finish()];
+    const rows = [
+      ...reader.push(text.slice(0, cut)),
+      ...reader.push(text.slice(cut)),
+      ...reader.finish(),
+    ];
     assert.deepEqual(rows, whole, `cut at ${cut}`);
   }
   assert.equal(separatorOf("a;b;c,d\n"), ";");
@@ -52,7 +65,10 @@ test("CSV is read however it is cut", () => {
 test("a row becomes an entry by its mapping", () => {
   const columns = ["E-Mail", "First name", "Tags", "Age", "Plan", "LTV", "x"];
   const mapping = columns.map((column) => ({ column, target: guess(column) }));
-  assert.deepEqual(mapping.map((one) => one.target), ["identity:email", "names.first_name", "list:tags", "number:age", "custom", "custom", "custom"]);
+  assert.deepEqual(
+    mapping.map((one) => one.target),
+    ["identity:email", "names.first_name", "list:tags", "number:age", "custom", "custom", "custom"],
+  );
   mapping[5].target = "number:lifetime_value";
   mapping[6].target = "";
   assert.equal(
@@ -75,13 +91,21 @@ test("files are known by their first characters, packed or not, and split into p
   const list = async (file) => {
     const kind = await examine(file);
     const found = [];
-    for await (const entry of entries(file, kind, (kind.columns ?? []).map((column) => ({ column, target: "custom" })))) found.push(entry);
+    for await (const entry of entries(
+      file,
+      kind,
+      (kind.columns ?? []).map((column) => ({ column, target: "custom" })),
+    ))
+      found.push(entry);
     return [kind.kind, found];
   };
   const [kind, found] = await list(new File([gzipSync(lines)], "x.jsonl.gz"));
   assert.deepEqual([kind, found.length, found[24]], ["lines", 25, '{"n":24}']);
   assert.deepEqual(await list(new File(['[{"a":1},2]'], "x.json")), ["array", ['{"a":1}', "2"]]);
-  assert.deepEqual(await list(new File(["a;b\n1;x\n"], "x.csv")), ["csv", ['{"custom_fields":{"a":1,"b":"x"}}']]);
+  assert.deepEqual(await list(new File(["a;b\n1;x\n"], "x.csv")), [
+    "csv",
+    ['{"custom_fields":{"a":1,"b":"x"}}'],
+  ]);
   const sizes = [];
   async function* source() {
     yield* found;
@@ -93,23 +117,47 @@ test("files are known by their first characters, packed or not, and split into p
 });
 
 test("a file that is not UTF-8 is refused, and not read with other letters", async () => {
-  const latin = new File([Uint8Array.from([...new TextEncoder().encode("name\nM"), 0xfc, 0x6c, 0x0a])], "x.csv");
+  const latin = new File(
+    [Uint8Array.from([...new TextEncoder().encode("name\nM"), 0xfc, 0x6c, 0x0a])],
+    "x.csv",
+  );
   await assert.rejects(examine(latin));
   await assert.rejects(async () => {
-    for await (const entry of entries(latin, { kind: "csv", separator: "," }, [{ column: "name", target: "names.full_name" }])) assert.ok(entry);
+    for await (const entry of entries(latin, { kind: "csv", separator: "," }, [
+      { column: "name", target: "names.full_name" },
+    ]))
+      assert.ok(entry);
   });
 });
 
 test("counts that have little room are short", () => {
-  assert.deepEqual([0, 999, 1000, 1234, 9949, 9950, 999499, 999500, 12345678].map(compact), ["0", "999", "1.0k", "1.2k", "9.9k", "10k", "999k", "1.0M", "12M"]);
+  assert.deepEqual([0, 999, 1000, 1234, 9949, 9950, 999499, 999500, 12345678].map(compact), [
+    "0",
+    "999",
+    "1.0k",
+    "1.2k",
+    "9.9k",
+    "10k",
+    "999k",
+    "1.0M",
+    "12M",
+  ]);
 });
 
 test("only rows in view are drawn, and only harmless addresses are set", () => {
   assert.deepEqual(visible(1000000, 40, 4000, 800, 8), [92, 128]);
   assert.deepEqual(visible(3, 40, 0, 800, 8), [0, 3]);
   assert.deepEqual(visible(0, 40, 500, 800, 8), [0, 0]);
-  for (const text of ["https://a", "http://a", "#/x", "a/b", "blob:x"]) assert.ok(isSafeAddress(text), text);
-  for (const text of ["javascript:alert(1)", " JavaScript:x", "data:text/html,x", "\u0001javascript:x", "vbscript:x"]) assert.ok(!isSafeAddress(text), text);
+  for (const text of ["https://a", "http://a", "#/x", "a/b", "blob:x"])
+    assert.ok(isSafeAddress(text), text);
+  for (const text of [
+    "javascript:alert(1)",
+    " JavaScript:x",
+    "data:text/html,x",
+    "\u0001javascript:x",
+    "vbscript:x",
+  ])
+    assert.ok(!isSafeAddress(text), text);
 });
 
 test("counts, sizes and spans are short", () => {
@@ -119,12 +167,24 @@ test("counts, sizes and spans are short", () => {
 });
 
 test("a patch has the members that differ, and null for what was removed", () => {
-  const own = parse('{"age":30,"names":{"first_name":"Ada","last_name":"B"},"lifetime_value":1.10,"tags":["a"]}');
+  const own = parse(
+    '{"age":30,"names":{"first_name":"Ada","last_name":"B"},"lifetime_value":1.10,"tags":["a"]}',
+  );
   const patch = (text) => JSON.parse(write(patchOf(own, text)).replace("1.10", "111"));
   assert.deepEqual(patch(write(own, 2)), {});
-  assert.deepEqual(patch('{"age":30,"names":{"first_name":"Ada"},"lifetime_value":1.1,"tags":["a"],"created_at":9}'), { names: { first_name: "Ada", last_name: null }, lifetime_value: 1.1 });
-  assert.deepEqual(patch('{"age":null,"names":null,"lifetime_value":1.10,"tags":[]}'), { names: null, tags: [], age: null });
-  for (const text of ["{", "[]", "3", "null", ""]) assert.throws(() => patchOf(own, text), /not (a )?JSON/);
+  assert.deepEqual(
+    patch(
+      '{"age":30,"names":{"first_name":"Ada"},"lifetime_value":1.1,"tags":["a"],"created_at":9}',
+    ),
+    { names: { first_name: "Ada", last_name: null }, lifetime_value: 1.1 },
+  );
+  assert.deepEqual(patch('{"age":null,"names":null,"lifetime_value":1.10,"tags":[]}'), {
+    names: null,
+    tags: [],
+    age: null,
+  });
+  for (const text of ["{", "[]", "3", "null", ""])
+    assert.throws(() => patchOf(own, text), /not (a )?JSON/);
 });
 
 test("a search is an identity or a part of the name", () => {
@@ -188,10 +248,24 @@ function listOf(times, deepest = 50000) {
   const newest = oldest.toReversed();
   const ask = async (params) => {
     asked.push(params);
-    const { page, "page-size": size, after, since = -Infinity, until = Infinity, "sort-order": order = "desc" } = params;
+    const {
+      page,
+      "page-size": size,
+      after,
+      since = -Infinity,
+      until = Infinity,
+      "sort-order": order = "desc",
+    } = params;
     const [time, id] = (after ?? "").split(",").map(Number);
-    const records = (order === "desc" ? newest : oldest).filter((one) => one.at >= since && one.at <= until);
-    if (after) return { records: records.filter((one) => one.at < time || (one.at === time && one.id < id)).slice(0, size) };
+    const records = (order === "desc" ? newest : oldest).filter(
+      (one) => one.at >= since && one.at <= until,
+    );
+    if (after)
+      return {
+        records: records
+          .filter((one) => one.at < time || (one.at === time && one.id < id))
+          .slice(0, size),
+      };
     assert.ok(page * size <= deepest, "page_too_deep");
     return { records: records.slice((page - 1) * size, page * size), "total-hits": records.length };
   };
@@ -200,13 +274,25 @@ function listOf(times, deepest = 50000) {
 
 test("records are found at any place of a list, by few requests", async () => {
   const count = 130000;
-  for (const at of [(n) => n * 1000, (n) => (n < 100000 ? 5000 + Math.floor(n / 7) : n * 100000), () => 7]) {
+  for (const at of [
+    (n) => n * 1000,
+    (n) => (n < 100000 ? 5000 + Math.floor(n / 7) : n * 100000),
+    () => 7,
+  ]) {
     const { ask, asked } = listOf(Array.from({ length: count }, (_, n) => at(n)));
-    const pages = new Pages({ ask, key: "records", order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] } });
+    const pages = new Pages({
+      ask,
+      key: "records",
+      order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] },
+    });
     await pages.begin();
     for (const place of [0, 49990, 65000, 64800, 129990, 65190, 129700]) {
-      await pages.load(() => [place, place + 10], () => {});
-      for (let n = place; n < place + 10; n++) assert.equal(pages.at(n).id, count - 1 - n, `place ${n}`);
+      await pages.load(
+        () => [place, place + 10],
+        () => {},
+      );
+      for (let n = place; n < place + 10; n++)
+        assert.equal(pages.at(n).id, count - 1 - n, `place ${n}`);
     }
     assert.ok(asked.length < 230, `${asked.length} requests`);
     assert.ok(pages.records.size <= 21000);
@@ -215,9 +301,16 @@ test("records are found at any place of a list, by few requests", async () => {
 
 test("a record that is not in the list any more leaves a gap", async () => {
   const { ask } = listOf(Array.from({ length: 300 }, (_, n) => n));
-  const pages = new Pages({ ask, key: "records", order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] } });
+  const pages = new Pages({
+    ask,
+    key: "records",
+    order: { since: "since", until: "until", newest: true, of: (one) => [one.at, one.id] },
+  });
   await pages.begin();
   pages.length = 310;
-  await pages.load(() => [290, 310], () => {});
+  await pages.load(
+    () => [290, 310],
+    () => {},
+  );
   assert.deepEqual([pages.at(299).id, pages.at(300), pages.at(309)], [0, null, null]);
 });

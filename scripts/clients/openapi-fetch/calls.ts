@@ -50,9 +50,7 @@ do {
 console.log("poll:", task.outcome, task.counts.succeeded, task.counts.failed);
 
 const file = { params: { path: { domain, task_id: task.task_id } } };
-const results = await good(
-  client.GET("/v2/{domain}/issues/bulk_actions/{task_id}/results", file),
-);
+const results = await good(client.GET("/v2/{domain}/issues/bulk_actions/{task_id}/results", file));
 console.log("results:", ...whole(results).map((record) => `${record.line} ${record.outcome}`));
 
 const errors = await good(client.GET("/v2/{domain}/issues/bulk_actions/{task_id}/errors", file));

@@ -7,292 +7,239 @@ import { bar, button, crumbs, dialog, head, notice, pill } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
 const POLL_SECONDS = 20;
-/** How often the title of a hidden tab follows the task, and how soon a question that failed is asked again. */
+/** How often the title of a hidden tab follows the task. */
 const HIDDEN_MS = 10000;
+/** How soon a question that failed is asked again. */
 const AGAIN_MS = 1500;
 /** A time too short to tell a rate from. */
 const SHORT_MS = 1000;
 
-export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, back, up }) {
+export default async function taskScreen(/** @type {any} */ context) {
+  const { args, signal, keys, back, up } = context;
   const [family, id] = args;
-  const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
-  const top = h("div");
-  const actions = h("div", { class: "row actions-row" });
-  const rest = h("div", { class: "columns" });
-  const changes = h("div");
-  const shownJson = h("pre", { tabindex: 0 });
-  const json = h(
-    "details",
-    { ontoggle: () => drawJson() },
-    h("summary", null, "as JSON"),
-    shownJson,
-  );
-  let task = await call("GET", path(), { signal });
-  let seen = { at: performance.now(), done: doneOf(task) };
-  let rate = startRate(task);
-  const draw = (/** @type {any} */ next) => {
-    const now = performance.now();
-    const done = doneOf(next);
-    if (done > seen.done) {
-      rate = ((done - seen.done) * 1000) / Math.max(1, now - seen.at);
-      seen = { at: now, done };
-    }
-    task = next;
-    document.title = `${task.status === "completed" ? task.outcome : `${task.progress} %`} · ${task.action} · Caseload`;
-    fill(top, topOf());
-    const { counts, progress, warnings, ...others } = task;
-    const over = task.status === "completed";
-    update(actions, [task.status, over && counts, task.retried_by], actionsOf);
-    update(rest, [others, over && counts], restOf);
-    drawJson();
-  };
-  /** The record stays as it is scrolled, and is drawn only while somebody reads it. */
-  function drawJson() {
-    if (/** @type {any} */ (json).open) update(shownJson, task, () => write(task, 2));
-  }
-  const file = (/** @type {string} */ kind, /** @type {string} */ format) =>
-    h(
-      "a",
-      {
-        href: `${base}${path(kind)}?download=true&format=${format}`,
-        download: `${kind}-${id}.${format}.gz`,
-      },
-      format === "jsonl" ? "JSONL" : "CSV",
+  const task = await call("GET", tasks(family, encodeURIComponent(id)), { signal });
+  const screen = new TaskScreen(context, task);
+  screen.draw(task);
+  if (task.status !== "completed") screen.follow();
+  else screen.showChanges();
+  keys({ Escape: () => back("imports") });
+  const list = h("a", { href: up("imports") }, "Imports");
+  return [crumbs(list, h("span", { class: "faint mono" }, id)), ...screen.parts()];
+}
+
+class TaskScreen {
+  constructor(/** @type {any} */ { args, signal, go }, /** @type {any} */ task) {
+    this.family = args[0];
+    this.id = args[1];
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.go = go;
+    this.task = task;
+    /** When the count of entries that are done changed last, and entries a second since then. */
+    this.seen = { at: performance.now(), done: doneOf(task) };
+    this.rate = startRate(task);
+    this.top = h("div");
+    this.actions = h("div", { class: "row actions-row" });
+    this.rest = h("div", { class: "columns" });
+    this.changes = h("div");
+    this.shownJson = h("pre", { tabindex: 0 });
+    this.json = h(
+      "details",
+      { ontoggle: () => this.drawJson() },
+      h("summary", null, "as JSON"),
+      this.shownJson,
     );
-  function topOf() {
+  }
+  parts() {
+    return [this.top, this.actions, this.changes, this.rest, this.json];
+  }
+  /** A path of the task. */
+  path(rest = "") {
+    return tasks(this.family, `${encodeURIComponent(this.id)}${rest && `/${rest}`}`);
+  }
+  get over() {
+    return this.task.status === "completed";
+  }
+  draw(/** @type {any} */ task) {
+    const now = performance.now();
+    const done = doneOf(task);
+    if (done > this.seen.done) {
+      this.rate = ((done - this.seen.done) * 1000) / Math.max(1, now - this.seen.at);
+      this.seen = { at: now, done };
+    }
+    this.task = task;
+    const state = this.over ? task.outcome : `${task.progress} %`;
+    document.title = `${state} · ${task.action} · Caseload`;
+    fill(
+      this.top,
+      titleOf(task),
+      bar(task.progress, "progress of the task"),
+      task.server_deaths > 0 && deathsOf(task),
+      this.factsOf(),
+    );
+    const { counts, progress, warnings, ...others } = task;
+    update(this.actions, [task.status, this.over && counts, task.retried_by], () =>
+      this.actionsOf(),
+    );
+    update(this.rest, [others, this.over && counts], () => [
+      timesOf(task),
+      h("section", { "aria-label": "Downloads" }, this.downloadsOf(), this.relativesOf()),
+    ]);
+    this.drawJson();
+  }
+  /** The record stays as it is scrolled, and is drawn only while somebody reads it. */
+  drawJson() {
+    const { task } = this;
+    if (this.json.open) update(this.shownJson, task, () => write(task, 2));
+  }
+  factsOf() {
+    const { task, over } = this;
     const { counts } = task;
-    const over = task.status === "completed";
     const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
     // A rate of a few milliseconds says nothing.
-    const perSecond = over ? (took >= SHORT_MS ? (doneOf(task) * 1000) / took : 0) : rate;
-    const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") =>
-      h(
-        "div",
-        { class: `fact ${cls}` },
-        h("div", { class: "number" }, value),
-        h("div", { class: "faint" }, label),
-      );
-    return [
-      head(
-        [task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")],
-        pill(over ? task.outcome : task.status),
-      ),
-      task.submitted_by &&
-        h(
-          "p",
-          { class: "faint under" },
-          task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "],
-          `sent by ${task.submitted_by.key_name || task.submitted_by.key_id}`,
-        ),
-      bar(task.progress, "progress of the task"),
-      task.server_deaths > 0 &&
-        h(
-          "p",
-          { class: "under" },
-          `Its server stopped ${things(task.server_deaths, "time", "times")} while it worked on the task`,
-          task.next_try_at
-            ? [
-                "; the next try is at ",
-                time(task.next_try_at, true),
-                ". You can cancel the task while it waits.",
-              ]
-            : "; a server tries it again.",
-        ),
-      h(
-        "div",
-        { class: "facts" },
-        fact("entries", count(counts.total)),
-        fact("succeeded", count(counts.succeeded), "good"),
-        fact("failed", count(counts.failed), counts.failed ? "bad" : ""),
-        fact("unprocessed", count(counts.unprocessed)),
-        task.warnings > 0 && fact("warnings", count(task.warnings)),
-        took && fact(over ? "took" : "so far", span(took)),
-        perSecond > 0 && fact("per second", count(Math.round(perSecond))),
-        !over &&
-          perSecond > 0 &&
-          fact("left, about", span((counts.unprocessed * 1000) / perSecond)),
-      ),
-    ];
+    const whole = took >= SHORT_MS ? (doneOf(task) * 1000) / took : 0;
+    const perSecond = over ? whole : this.rate;
+    const left = (counts.unprocessed * 1000) / perSecond;
+    return h(
+      "div",
+      { class: "facts" },
+      fact("entries", count(counts.total)),
+      fact("succeeded", count(counts.succeeded), "good"),
+      fact("failed", count(counts.failed), counts.failed ? "bad" : ""),
+      fact("unprocessed", count(counts.unprocessed)),
+      task.warnings > 0 && fact("warnings", count(task.warnings)),
+      took && fact(over ? "took" : "so far", span(took)),
+      perSecond > 0 && fact("per second", count(Math.round(perSecond))),
+      !over && perSecond > 0 && fact("left, about", span(left)),
+    );
   }
-  function actionsOf() {
-    const { counts } = task;
-    const over = task.status === "completed";
+  /** What can be done with the task. */
+  actionsOf() {
+    const { task, family, id } = this;
+    if (!this.over)
+      return can("write") && button("Cancel", () => this.cancel(), { class: "danger" });
+    const { failed, total, unprocessed } = task.counts;
+    const faulty = `See ${things(failed, "entry with faults", "entries with faults")}`;
+    const left = things(failed + unprocessed, "entry", "entries");
+    const all = things(total, "entry", "entries");
     return [
-      !over && can("write") && button("Cancel", cancel, { class: "danger" }),
-      over &&
-        counts.failed > 0 &&
-        h(
-          "a",
-          { class: "button primary", href: `#/faults/${family}/${id}` },
-          `See ${things(counts.failed, "entry with faults", "entries with faults")}`,
-        ),
-      over &&
-        can("write") &&
+      failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, faulty),
+      can("write") &&
         !task.retried_by &&
-        counts.failed + counts.unprocessed > 0 &&
+        failed + unprocessed > 0 &&
         !task.dry_run &&
-        button(
-          `Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`,
-          retry,
-        ),
-      over &&
-        task.dry_run &&
+        button(`Send ${left} again as sent`, () => this.retry()),
+      task.dry_run &&
         can("write") &&
         has("run") &&
-        button(`Run it: ${things(counts.total, "entry", "entries")}`, run, { class: "primary" }),
+        button(`Run it: ${all}`, () => this.run(), { class: "primary" }),
     ];
   }
-  function restOf() {
-    const over = task.status === "completed";
+  downloadsOf() {
+    if (!this.over) return false;
+    const files = (/** @type {string} */ kind) =>
+      h("dd", { class: "row" }, this.file(kind, "jsonl"), this.file(kind, "csv"));
     return [
+      h("h2", null, "Downloads"),
       h(
-        "section",
-        { "aria-label": "Times" },
-        h("h2", null, "Times"),
-        h(
-          "ol",
-          { class: "timeline" },
-          [
-            ["sent", task.created_at],
-            ["queued", task.queued_at],
-            ["started", task.started_at],
-            ["completed", task.completed_at],
-            ["results kept until", task.expires_at],
-          ].map(([label, ms]) =>
-            h(
-              "li",
-              { class: !ms ? "faint" : ms > Date.now() ? "later" : "" },
-              h("span", null, label),
-              ms ? time(/** @type {number} */ (ms), true) : "not yet",
-            ),
-          ),
-        ),
-      ),
-      h(
-        "section",
-        { "aria-label": "Downloads" },
-        over && [
-          h("h2", null, "Downloads"),
-          h(
-            "dl",
-            null,
-            h("dt", null, "Results"),
-            h("dd", { class: "row" }, file("results", "jsonl"), file("results", "csv")),
-            task.errors && [
-              h("dt", null, "Errors"),
-              h("dd", { class: "row" }, file("errors", "jsonl"), file("errors", "csv")),
-            ],
-          ),
-        ],
-        task.parent_task_id &&
-          h(
-            "p",
-            null,
-            "Sends entries again of ",
-            h("a", { href: `#/task/${family}/${task.parent_task_id}` }, task.parent_task_id),
-          ),
-        task.retried_by &&
-          h(
-            "p",
-            null,
-            "Its failed entries were sent again by ",
-            h("a", { href: `#/task/${family}/${task.retried_by}` }, task.retried_by),
-          ),
+        "dl",
+        null,
+        h("dt", null, "Results"),
+        files("results"),
+        this.task.errors && [h("dt", null, "Errors"), files("errors")],
       ),
     ];
   }
-  async function cancel() {
-    const left = task.counts.unprocessed;
-    await dialog(
-      "Cancel the task?",
-      h(
-        "p",
-        null,
-        `It stops at the end of a chunk. What is done stays done; up to ${count(left)} entries stay unprocessed and can be sent again.`,
-      ),
-      {
-        label: "Cancel the task",
-        kind: "danger",
-        work: async () => draw(await call("POST", path("cancel"))),
-      },
-    );
+  file(/** @type {string} */ kind, /** @type {string} */ format) {
+    const href = `${base}${this.path(kind)}?download=true&format=${format}`;
+    const download = `${kind}-${this.id}.${format}.gz`;
+    return h("a", { href, download }, format === "jsonl" ? "JSONL" : "CSV");
   }
-  function retry() {
-    const { failed, unprocessed } = task.counts;
-    return again("retry", "Send them again?", [
-      failed > 0 &&
-        h(
-          "p",
-          null,
-          `${things(failed, "entry", "entries")} with faults: unchanged, they fail again unless the cause is gone. You can mend them first.`,
-        ),
-      unprocessed > 0 &&
-        h(
-          "p",
-          null,
-          `${things(unprocessed, "entry", "entries")} that the task did not reach: they are applied.`,
-        ),
-    ]);
+  /** The tasks that this one sends again, or that send it again. */
+  relativesOf() {
+    const { parent_task_id: parent, retried_by: next } = this.task;
+    const link = (/** @type {string} */ id) => h("a", { href: `#/task/${this.family}/${id}` }, id);
+    return [
+      parent && h("p", null, "Sends entries again of ", link(parent)),
+      next && h("p", null, "Its failed entries were sent again by ", link(next)),
+    ];
   }
-  function run() {
-    const { succeeded, failed } = task.counts;
-    return again(
-      "run",
-      "Run it?",
-      h(
-        "p",
-        null,
-        `The dry run says: ${things(succeeded, "entry", "entries")} would succeed, ${count(failed)} would fail. A new task applies them now.`,
-      ),
-    );
+  async cancel() {
+    const left = count(this.task.counts.unprocessed);
+    const text =
+      "It stops at the end of a chunk. What is done stays done; " +
+      `up to ${left} entries stay unprocessed and can be sent again.`;
+    await dialog("Cancel the task?", h("p", null, text), {
+      label: "Cancel the task",
+      kind: "danger",
+      work: async () => this.draw(await call("POST", this.path("cancel"))),
+    });
   }
-  async function again(
+  retry() {
+    const { failed, unprocessed } = this.task.counts;
+    const faulty =
+      `${things(failed, "entry", "entries")} with faults: ` +
+      "unchanged, they fail again unless the cause is gone. You can mend them first.";
+    const left =
+      `${things(unprocessed, "entry", "entries")} that the task did not reach: ` +
+      "they are applied.";
+    const text = [failed > 0 && h("p", null, faulty), unprocessed > 0 && h("p", null, left)];
+    return this.again("retry", "Send them again?", text, failed + unprocessed);
+  }
+  run() {
+    const { succeeded, failed, total } = this.task.counts;
+    const text =
+      `The dry run says: ${things(succeeded, "entry", "entries")} would succeed, ` +
+      `${count(failed)} would fail. A new task applies them now.`;
+    return this.again("run", "Run it?", h("p", null, text), total);
+  }
+  /** Makes a new task of entries of this one, and shows it. */
+  async again(
     /** @type {string} */ verb,
     /** @type {string} */ title,
     /** @type {any} */ text,
+    /** @type {number} */ total,
   ) {
-    const total = verb === "run" ? task.counts.total : task.counts.failed + task.counts.unprocessed;
     const made = await dialog(title, text, {
       label: `Send ${things(total, "entry", "entries")}`,
       kind: "primary",
-      work: () => call("POST", path(verb)),
+      work: () => call("POST", this.path(verb)),
     });
     if (!made) return;
     notice("a new task has begun");
-    go(`task/${family}/${made.task_id}`);
+    this.go(`task/${this.family}/${made.task_id}`);
   }
-  draw(task);
-  if (task.status !== "completed") follow();
-  else showChanges();
-  async function showChanges() {
+  async showChanges() {
+    const { family, id, signal, task } = this;
     if (!task.dry_run || !hasChanges(task.action)) return;
     const found = noChanges();
     await addChanges(found, family, encodeURIComponent(id), 0, signal);
-    fill(changes, changesView(found));
+    fill(this.changes, changesView(found));
   }
   /**
-   * Follows the task by events, and by questions if there are none. A browser has six connections for
-   * a server and all its tabs, so a tab that nobody looks at keeps none of them.
+   * Follows the task by events, and by questions if there are none. A browser has six connections
+   * for a server and all its tabs, so a tab that nobody looks at keeps none of them.
    */
-  async function follow() {
+  async follow() {
+    const { signal } = this;
+    const ask = async (wait = "") =>
+      this.draw(await call("GET", this.path() + wait, { signal, quiet: true }));
     let streams = true;
-    while (!signal.aborted && task.status !== "completed") {
+    while (!signal.aborted && !this.over) {
       try {
-        if (document.hidden) await pause(HIDDEN_MS);
-        else if (streams) streams = await events();
-        if (document.hidden) draw(await call("GET", path(), { signal, quiet: true }));
-        else if (!streams)
-          draw(await call("GET", `${path()}?wait=${POLL_SECONDS}`, { signal, quiet: true }));
+        if (document.hidden) await this.pause(HIDDEN_MS);
+        else if (streams) streams = await this.events();
+        if (document.hidden) await ask();
+        else if (!streams) await ask(`?wait=${POLL_SECONDS}`);
       } catch {
-        if (!signal.aborted) await pause(AGAIN_MS);
+        if (!signal.aborted) await this.pause(AGAIN_MS);
       }
     }
-    if (!signal.aborted) showChanges();
+    if (!signal.aborted) this.showChanges();
   }
-  /** Draws each event until the task is over or the tab is hidden. Returns whether the stream worked. */
-  function events() {
+  /** Draws events until the task is over or the tab is hidden. Returns if the stream worked. */
+  events() {
     return new Promise((resolve) => {
-      const source = new EventSource(base + path());
+      const source = new EventSource(base + this.path());
       const end = (/** @type {any} */ event) => {
         if (event?.type === "visibilitychange" && !document.hidden) return;
         source.close();
@@ -300,31 +247,83 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
         resolve(event?.type !== "error");
       };
       document.addEventListener("visibilitychange", end);
-      signal.addEventListener("abort", end);
+      this.signal.addEventListener("abort", end);
       source.onerror = end;
       source.onmessage = (event) => {
-        draw(JSON.parse(event.data));
-        if (task.status === "completed") end(null);
+        this.draw(JSON.parse(event.data));
+        if (this.over) end(null);
       };
     });
   }
   /** Waits, at most until the tab is shown or hidden or the screen is left. */
-  function pause(/** @type {number} */ ms) {
+  pause(/** @type {number} */ ms) {
     return new Promise((resolve) => {
       setTimeout(resolve, ms);
       document.addEventListener("visibilitychange", resolve, { once: true });
-      signal.addEventListener("abort", resolve);
+      this.signal.addEventListener("abort", resolve);
     });
   }
-  keys({ Escape: () => back("imports") });
-  return [
-    crumbs(h("a", { href: up("imports") }, "Imports"), h("span", { class: "faint mono" }, id)),
-    top,
-    actions,
-    changes,
-    rest,
-    json,
+}
+
+function titleOf(/** @type {any} */ task) {
+  const by = task.submitted_by;
+  const name = [
+    task.action.replaceAll("_", " "),
+    task.dry_run && h("span", { class: "tag" }, "dry run"),
   ];
+  return [
+    head(name, pill(task.status === "completed" ? task.outcome : task.status)),
+    by &&
+      h(
+        "p",
+        { class: "faint under" },
+        task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "],
+        `sent by ${by.key_name || by.key_id}`,
+      ),
+  ];
+}
+
+/** How often the task's server stopped, and when another try begins. */
+function deathsOf(/** @type {any} */ { server_deaths: deaths, next_try_at: next }) {
+  return h(
+    "p",
+    { class: "under" },
+    `Its server stopped ${things(deaths, "time", "times")} while it worked on the task`,
+    next
+      ? ["; the next try is at ", time(next, true), ". You can cancel the task while it waits."]
+      : "; a server tries it again.",
+  );
+}
+
+const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") =>
+  h(
+    "div",
+    { class: `fact ${cls}` },
+    h("div", { class: "number" }, value),
+    h("div", { class: "faint" }, label),
+  );
+
+function timesOf(/** @type {any} */ task) {
+  const times = /** @type {[string, number|null][]} */ ([
+    ["sent", task.created_at],
+    ["queued", task.queued_at],
+    ["started", task.started_at],
+    ["completed", task.completed_at],
+    ["results kept until", task.expires_at],
+  ]);
+  const item = (/** @type {[string, number|null]} */ [label, ms]) =>
+    h(
+      "li",
+      { class: !ms ? "faint" : ms > Date.now() ? "later" : "" },
+      h("span", null, label),
+      ms ? time(ms, true) : "not yet",
+    );
+  return h(
+    "section",
+    { "aria-label": "Times" },
+    h("h2", null, "Times"),
+    h("ol", { class: "timeline" }, times.map(item)),
+  );
 }
 
 /** The rate of a task since it began, until two states of it tell the present one. */

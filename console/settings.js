@@ -4,7 +4,8 @@ import { count, size, time } from "./format.js";
 import { button, copy, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
 import { h } from "./view.js";
 
-/** The names do not read as numbers: an object lists such names first, and "never" is the default. */
+const DAY_MS = 86400000;
+/** The names are no numbers, which an object would list first: "never" is the default. */
 const DAYS = {
   "": "never",
   "1 day": "in a day",
@@ -22,231 +23,206 @@ export default async function settings(/** @type {any} */ { signal, reload }) {
     get("agents?page-size=1000"),
     get("queues"),
   ]);
-  const desk = input({ value: domain.desk_name, required: true });
-  const address = input({ value: domain.desk_email });
-  const limit = (/** @type {any} */ used, /** @type {any} */ most, show = count) =>
-    `${show(used)}${most === null ? "" : ` of ${show(most)}`}`;
-
-  async function newKey() {
-    const [name, access, days] = [
-      input({ required: true }),
-      select(["read", "write", "admin"], { value: "read" }),
-      select(DAYS),
-    ];
-    const made = await dialog(
-      "New key",
-      [
-        field("Name", name, "where it will be used"),
-        field("Access", access, "write includes read, admin includes write"),
-        field("Expires", days),
-      ],
-      {
-        label: "Create the key",
-        kind: "primary",
-        work: () =>
-          call("POST", v1("keys"), {
-            body: {
-              name: name.value,
-              access: access.value,
-              expires_at: days.value ? Date.now() + parseInt(days.value) * 86400000 : undefined,
-            },
-          }),
-      },
-    );
-    if (!made) return;
-    const secret = h("code", { class: "secret", tabindex: 0 }, made.secret);
-    await dialog(
-      "The new key",
-      [
-        h("p", null, "It is shown only now. The server keeps its hash."),
-        secret,
-        button("Copy", () => copy(made.secret, secret)),
-      ],
-      { label: "Close" },
-    );
-    reload();
-  }
-  async function revoke(/** @type {any} */ key) {
-    const own = key.id === me().key_id;
-    const done = await dialog(
-      "Revoke this key?",
-      h(
-        "p",
-        null,
-        h("b", null, key.name || key.id),
-        ` (${key.access}) stops working within 5 seconds, with all sessions that were begun with it. This cannot be undone.`,
-        own && " You are signed in with it, and will be signed out.",
-      ),
-      {
-        label: "Revoke the key",
-        kind: "danger",
-        work: () => call("DELETE", v1(`keys/${encodeURIComponent(key.id)}`)),
-      },
-    );
-    if (done) {
-      notice("the key is revoked");
-      reload();
-    }
-  }
-  const add = (
-    /** @type {string} */ path,
-    /** @type {string} */ title,
-    /** @type {Record<string,string>} */ names,
-  ) =>
-    button(title, async () => {
-      const inputs = Object.fromEntries(
-        Object.keys(names).map((name) => [
-          name,
-          input({ required: true, type: name === "email" ? "email" : "text" }),
-        ]),
-      );
-      const made = await dialog(
-        title,
-        Object.entries(names).map(([name, label]) => field(label, inputs[name])),
-        {
-          label: "Create",
-          kind: "primary",
-          work: () =>
-            call("POST", v1(path), {
-              body: Object.fromEntries(
-                Object.entries(inputs).map(([name, one]) => [name, one.value]),
-              ),
-            }),
-        },
-      );
-      if (made) reload();
-    });
-  const part = (
-    /** @type {string} */ title,
-    /** @type {any} */ action,
-    /** @type {any} */ content,
-  ) =>
-    h(
-      "section",
-      { "aria-label": title },
-      h("div", { class: "head" }, h("h2", null, title), action),
-      content,
-    );
-  const alive = keys.filter((/** @type {any} */ key) => key.state === "active");
-  const ended = keys.filter((/** @type {any} */ key) => key.state !== "active");
-  const rows = (/** @type {any[]} */ list) =>
-    h(
-      "div",
-      { class: "cards" },
-      table(
-        "Keys",
-        ["name", "access", "state", "created", "last used", "expires", "action"],
-        list.map((key) => [
-          h("span", { title: key.id }, key.name || key.id),
-          key.access,
-          pill(key.state),
-          time(key.created_at),
-          time(key.last_used_at),
-          time(key.expires_at),
-          key.state === "active" &&
-            button("Revoke", () => revoke(key), {
-              class: "plain",
-              "aria-label": `Revoke ${key.name || key.id}`,
-            }),
-        ]),
-      ),
-    );
   return [
     head(["Settings ", h("span", { class: "number" }, domain.domain)]),
+    h("div", { class: "columns" }, deskPart(domain), usagePart(domain)),
+    keysPart(keys, reload),
     h(
       "div",
       { class: "columns" },
-      part(
-        "Desk",
-        null,
-        h(
-          "form",
-          { class: "narrow", onsubmit: save },
-          field("Name", desk, "the author of messages that no agent signs"),
-          field("E-mail", address),
-          h("button", { type: "submit" }, "Save"),
-        ),
-      ),
-      part(
-        "Usage",
-        null,
-        h(
-          "dl",
-          null,
-          h("dt", null, "Stored"),
-          h("dd", null, limit(domain.usage.bytes, domain.quotas.bytes, size)),
-          h("dt", null, "Unfinished tasks"),
-          h("dd", null, limit(domain.usage.tasks, domain.quotas.tasks)),
-          h("dt", null, "Requests a minute"),
-          h(
-            "dd",
-            null,
-            domain.quotas.requests_per_minute === null
-              ? "no limit of the domain"
-              : count(domain.quotas.requests_per_minute),
-          ),
-          h("dt", null, "Created"),
-          h("dd", null, time(domain.created_at)),
-        ),
-      ),
-    ),
-    part("Keys", button("New key", newKey), [
-      rows(alive),
-      ended.length > 0 &&
-        h("details", null, h("summary", null, `${ended.length} revoked or expired`), rows(ended)),
-    ]),
-    h(
-      "div",
-      { class: "columns" },
-      part(
-        "Agents",
-        add("agents", "New agent", { name: "Name", email: "E-mail" }),
-        agents.length
-          ? table(
-              "Agents",
-              ["name", "e-mail"],
-              agents.map((/** @type {any} */ agent) => [agent.name, agent.email]),
-            )
-          : h("p", { class: "faint" }, "Nobody yet. Agents answer issues."),
-      ),
-      part(
-        "Apps",
-        add("apps", "New app", { title: "Title" }),
-        table(
-          "Apps",
-          ["title", "publish id", "id"],
-          apps.map((/** @type {any} */ app) => [
-            app.title,
-            app.publish_id,
-            h("span", { class: "mono faint" }, app.id),
-          ]),
-        ),
-      ),
-      part(
-        "Queues",
-        add("queues", "New queue", { name: "Name" }),
-        queues.length
-          ? table(
-              "Queues",
-              ["name", "id"],
-              queues.map((/** @type {any} */ queue) => [
-                queue.name,
-                h("span", { class: "mono faint" }, queue.id),
-              ]),
-            )
-          : h("p", { class: "faint" }, "None yet. Imports bring their queues along."),
-      ),
+      agentsPart(agents, reload),
+      appsPart(apps, reload),
+      queuesPart(queues, reload),
     ),
   ];
+}
+
+/** A part of the screen, with what can be done there. */
+const part = (/** @type {string} */ title, /** @type {any} */ action, /** @type {any} */ content) =>
+  h(
+    "section",
+    { "aria-label": title },
+    h("div", { class: "head" }, h("h2", null, title), action),
+    content,
+  );
+
+function deskPart(/** @type {any} */ domain) {
+  const desk = input({ value: domain.desk_name, required: true });
+  const address = input({ value: domain.desk_email });
   async function save(/** @type {any} */ event) {
     event.preventDefault();
+    const body = { desk_name: desk.value, desk_email: address.value };
     try {
-      await call("PUT", v1("settings"), {
-        body: { desk_name: desk.value, desk_email: address.value },
-      });
+      await call("PUT", v1("settings"), { body });
       notice("saved", "good");
     } catch (error) {
       notice(/** @type {any} */ (error).message, "bad");
     }
   }
+  const form = h(
+    "form",
+    { class: "narrow", onsubmit: save },
+    field("Name", desk, "the author of messages that no agent signs"),
+    field("E-mail", address),
+    h("button", { type: "submit" }, "Save"),
+  );
+  return part("Desk", null, form);
+}
+
+function usagePart(/** @type {any} */ { usage, quotas, created_at }) {
+  const limit = (/** @type {any} */ used, /** @type {any} */ most, show = count) =>
+    `${show(used)}${most === null ? "" : ` of ${show(most)}`}`;
+  const rate = quotas.requests_per_minute;
+  const facts = [
+    ["Stored", limit(usage.bytes, quotas.bytes, size)],
+    ["Unfinished tasks", limit(usage.tasks, quotas.tasks)],
+    ["Requests a minute", rate === null ? "no limit of the domain" : count(rate)],
+    ["Created", time(created_at)],
+  ];
+  const list = facts.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]);
+  return part("Usage", null, h("dl", null, list));
+}
+
+function keysPart(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
+  const alive = keys.filter((key) => key.state === "active");
+  const ended = keys.filter((key) => key.state !== "active");
+  const title = `${ended.length} revoked or expired`;
+  return part(
+    "Keys",
+    button("New key", () => newKey(reload)),
+    [
+      keysTable(alive, reload),
+      ended.length > 0 && h("details", null, h("summary", null, title), keysTable(ended, reload)),
+    ],
+  );
+}
+
+function keysTable(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
+  const row = (/** @type {any} */ key) => [
+    h("span", { title: key.id }, key.name || key.id),
+    key.access,
+    pill(key.state),
+    time(key.created_at),
+    time(key.last_used_at),
+    time(key.expires_at),
+    key.state === "active" &&
+      button("Revoke", () => revoke(key, reload), {
+        class: "plain",
+        "aria-label": `Revoke ${key.name || key.id}`,
+      }),
+  ];
+  const heads = ["name", "access", "state", "created", "last used", "expires", "action"];
+  return h("div", { class: "cards" }, table("Keys", heads, keys.map(row)));
+}
+
+async function newKey(/** @type {()=>void} */ reload) {
+  const name = input({ required: true });
+  const access = select(["read", "write", "admin"], { value: "read" });
+  const days = select(DAYS);
+  const work = () => {
+    const expires_at = days.value ? Date.now() + parseInt(days.value) * DAY_MS : undefined;
+    const body = { name: name.value, access: access.value, expires_at };
+    return call("POST", v1("keys"), { body });
+  };
+  const made = await dialog(
+    "New key",
+    [
+      field("Name", name, "where it will be used"),
+      field("Access", access, "write includes read, admin includes write"),
+      field("Expires", days),
+    ],
+    { label: "Create the key", kind: "primary", work },
+  );
+  if (!made) return;
+  const secret = h("code", { class: "secret", tabindex: 0 }, made.secret);
+  await dialog(
+    "The new key",
+    [
+      h("p", null, "It is shown only now. The server keeps its hash."),
+      secret,
+      button("Copy", () => copy(made.secret, secret)),
+    ],
+    { label: "Close" },
+  );
+  reload();
+}
+
+async function revoke(/** @type {any} */ key, /** @type {()=>void} */ reload) {
+  const own = key.id === me().key_id;
+  const done = await dialog(
+    "Revoke this key?",
+    h(
+      "p",
+      null,
+      h("b", null, key.name || key.id),
+      ` (${key.access}) stops working within 5 seconds, with all sessions that were begun with it.`,
+      " This cannot be undone.",
+      own && " You are signed in with it, and will be signed out.",
+    ),
+    {
+      label: "Revoke the key",
+      kind: "danger",
+      work: () => call("DELETE", v1(`keys/${encodeURIComponent(key.id)}`)),
+    },
+  );
+  if (!done) return;
+  notice("the key is revoked");
+  reload();
+}
+
+/** A button that asks for the fields of a new record, and makes it. */
+function addButton(
+  /** @type {string} */ path,
+  /** @type {string} */ title,
+  /** @type {Record<string,string>} */ names,
+  /** @type {()=>void} */ reload,
+) {
+  return button(title, async () => {
+    const inputs = Object.keys(names).map((name) => ({
+      name,
+      box: input({ required: true, type: name === "email" ? "email" : "text" }),
+    }));
+    const work = () => {
+      const body = Object.fromEntries(inputs.map(({ name, box }) => [name, box.value]));
+      return call("POST", v1(path), { body });
+    };
+    const fields = inputs.map(({ name, box }) => field(names[name], box));
+    const made = await dialog(title, fields, { label: "Create", kind: "primary", work });
+    if (made) reload();
+  });
+}
+
+function agentsPart(/** @type {any[]} */ agents, /** @type {()=>void} */ reload) {
+  const rows = agents.map((agent) => [agent.name, agent.email]);
+  return part(
+    "Agents",
+    addButton("agents", "New agent", { name: "Name", email: "E-mail" }, reload),
+    rows.length
+      ? table("Agents", ["name", "e-mail"], rows)
+      : h("p", { class: "faint" }, "Nobody yet. Agents answer issues."),
+  );
+}
+
+function appsPart(/** @type {any[]} */ apps, /** @type {()=>void} */ reload) {
+  const rows = apps.map((app) => [
+    app.title,
+    app.publish_id,
+    h("span", { class: "mono faint" }, app.id),
+  ]);
+  return part(
+    "Apps",
+    addButton("apps", "New app", { title: "Title" }, reload),
+    table("Apps", ["title", "publish id", "id"], rows),
+  );
+}
+
+function queuesPart(/** @type {any[]} */ queues, /** @type {()=>void} */ reload) {
+  const rows = queues.map((queue) => [queue.name, h("span", { class: "mono faint" }, queue.id)]);
+  return part(
+    "Queues",
+    addButton("queues", "New queue", { name: "Name" }, reload),
+    rows.length
+      ? table("Queues", ["name", "id"], rows)
+      : h("p", { class: "faint" }, "None yet. Imports bring their queues along."),
+  );
 }

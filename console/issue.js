@@ -9,7 +9,9 @@ import { fill, h } from "./view.js";
 const PAGE = 100;
 /** So many messages are shown at first, if there are as many. */
 const FEWEST = 50;
+/** Characters of a message and of the issue as JSON that are shown at first. */
 const SHOWN = 4000;
+const JSON_SHOWN = 200000;
 
 /** A text of any length, with the rest on demand. */
 function long(/** @type {string} */ text) {
@@ -24,7 +26,8 @@ function long(/** @type {string} */ text) {
 function attachment(/** @type {any} */ file) {
   const id = /\/v1\/[^/]+\/attachments\/([^/?#]+)$/.exec(file.url ?? "")?.[1];
   const href = id ? base + v1(`attachments/${id}`) : file.url;
-  const label = `${file.file_name ?? file.name ?? "file"}${file.size ? ` · ${size(Number(file.size))}` : ""}`;
+  const length = file.size ? ` · ${size(Number(file.size))}` : "";
+  const label = `${file.file_name ?? file.name ?? "file"}${length}`;
   return h(
     "a",
     id
@@ -89,18 +92,16 @@ class Talk {
   }
 }
 
-export default async function issueScreen(
-  /** @type {any} */ { args, signal, keys, back, up, reload },
-) {
+export default async function issueScreen(/** @type {any} */ context) {
+  const { args, signal, keys, back, up } = context;
   const id = args[0];
-  const wanted = query({
-    includes: ["custom_fields", "feedback", "queue", "meta"],
-    excludes: ["messages"],
-  });
-  const [envelope, messages, notes, agents, { apps }] = await Promise.all([
-    call("GET", v1(`issues/${encodeURIComponent(id)}${wanted}`), { signal }),
-    new Talk(`issues/${encodeURIComponent(id)}/messages`, "messages", signal).begin(),
-    new Talk(`issues/${encodeURIComponent(id)}/private-notes`, "private_notes", signal).begin(),
+  const path = `issues/${encodeURIComponent(id)}`;
+  const includes = ["custom_fields", "feedback", "queue", "meta"];
+  const wanted = query({ includes, excludes: ["messages"] });
+  const [envelope, messages, notes, { profiles: agents }, { apps }] = await Promise.all([
+    call("GET", v1(path + wanted), { signal }),
+    new Talk(`${path}/messages`, "messages", signal).begin(),
+    new Talk(`${path}/private-notes`, "private_notes", signal).begin(),
     can("write")
       ? call("GET", v1("agents?page-size=1000"), { signal, quiet: true })
       : { profiles: [] },
@@ -108,148 +109,10 @@ export default async function issueScreen(
   ]);
   const issue = envelope.issues ? envelope.issues[0] : envelope;
   if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
-  const talk = h("div", { class: "talk" });
-  const drawTalk = () => {
-    // A note from before the first message shown would hide that other messages are between them.
-    const since = Math.max(messages.since, notes.since);
-    const all = [
-      ...messages.items,
-      ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true })),
-    ]
-      .filter((one) => one.created_at >= since)
-      .sort((a, b) => a.created_at - b.created_at);
-    const hidden = messages.total + notes.total - all.length;
-    fill(
-      talk,
-      hidden > 0 &&
-        button(`Show earlier ones (${count(hidden)} more)`, async () => {
-          await Promise.all(
-            [messages, notes]
-              .filter((one) => one.before && one.since === since)
-              .map((one) => one.more()),
-          );
-          drawTalk();
-        }),
-      all.map(entry),
-      all.length === 0 && h("p", { class: "faint" }, "No messages."),
-    );
-  };
-  drawTalk();
-  const edit = async (/** @type {any} */ body) => {
-    await call("PUT", v1(`issues/${id}`), { body });
-    notice("saved");
-    reload();
-  };
-  const agentOptions = Object.fromEntries(
-    agents.profiles.map((/** @type {any} */ agent) => [agent.id, agent.name]),
-  );
-  const draft = draftOf(`issue/${id}`, makeDraft);
-  const { reply, note, file } = draft;
-  const as = select(
-    { "": "the desk", ...agentOptions },
-    {
-      "aria-label": "Author",
-      value: draft.as in agentOptions ? draft.as : "",
-      onchange: () => (draft.as = as.value),
-    },
-  );
-  const tags = input({ value: issue.tags.join(", ") });
-  async function sendReply() {
-    if (as.value) {
-      const form = new FormData();
-      form.append("message-body", reply.value);
-      form.append("agent-id", as.value);
-      for (const one of file.files) form.append("attachments", one);
-      await send("POST", v1(`issues/${id}/messages`), { raw: form });
-    } else if (file.files.length) {
-      throw new Refusal(400, { detail: "the desk sends no files; choose an agent as the author" });
-    } else {
-      // Without an agent, a message would be the end user's; the desk writes by an edit.
-      await call("PUT", v1("issues"), {
-        body: { "issue-ids": [String(id)], "message-body": reply.value },
-      });
-    }
-    reply.value = "";
-    file.value = "";
-    reload();
-  }
-  async function addNote() {
-    await call("POST", v1(`issues/${id}/private-notes`), { body: { "note-text": note.value } });
-    note.value = "";
-    reload();
-  }
+  const screen = new IssueScreen(context, issue, agents);
+  const { reply, note } = screen.draft;
   keys({ Escape: () => back("issues"), r: () => reply.focus(), n: () => note.focus() });
-  const custom = Object.entries(issue.custom_fields ?? {}).map(([key, value]) => [
-    key,
-    short(
-      /** @type {any} */ (value)?.value !== undefined
-        ? text(/** @type {any} */ (value).value)
-        : text(value),
-      200,
-    ),
-  ]);
-  const facts = [
-    [
-      "State",
-      can("write")
-        ? select(STATES, {
-            value: issue.state_data.state,
-            "aria-label": "State",
-            onchange: (/** @type {any} */ event) =>
-              edit({ status: event.target.value }).catch(problem),
-          })
-        : pill(issue.state_data.state),
-    ],
-    [
-      "Assignee",
-      can("write")
-        ? select(
-            {
-              unassigned: "nobody",
-              ...(issue.assignee_id !== "unassigned" && {
-                [issue.assignee_id]: issue.assignee_name,
-              }),
-              ...agentOptions,
-            },
-            {
-              value: issue.assignee_id,
-              "aria-label": "Assignee",
-              onchange: (/** @type {any} */ event) =>
-                edit({ "assignee-id": event.target.value }).catch(problem),
-            },
-          )
-        : (issue.assignee_name ?? "nobody"),
-    ],
-    [
-      "Author",
-      h(
-        "span",
-        { class: "lines" },
-        issue.author_name && h("span", { dir: "auto" }, short(issue.author_name)),
-        issue.author_email &&
-          h(
-            "a",
-            { href: `#/people?${new URLSearchParams({ q: issue.author_email })}` },
-            short(issue.author_email),
-          ),
-        !issue.author_name && !issue.author_email && "unknown",
-      ),
-    ],
-    ["App", apps.find((/** @type {any} */ app) => app.id === issue.app_id)?.title ?? issue.app_id],
-    ["Queue", issue.queue?.name ?? "none"],
-    ["Language", issue.language ?? "unknown"],
-    ["Created", time(issue.created_at)],
-    ["Updated", time(issue.updated_at)],
-    ["State since", time(issue.state_data.changed_at)],
-    issue.feedback_rating !== undefined && [
-      "Rating",
-      `${issue.feedback_rating} of 5${issue.feedback_comment ? `: ${short(issue.feedback_comment, 500)}` : ""}`,
-    ],
-  ].filter(Boolean);
-  const problem = (/** @type {any} */ error) => {
-    notice(error.message, "bad");
-    reload();
-  };
+  const conversation = new Conversation(messages, notes);
   return [
     crumbs(
       h("a", { href: up("issues") }, "Issues"),
@@ -259,84 +122,220 @@ export default async function issueScreen(
     h(
       "div",
       { class: "conversation" },
-      h(
-        "div",
-        null,
-        talk,
-        can("write") &&
-          h(
-            "div",
-            { class: "compose" },
-            reply,
-            h(
-              "div",
-              { class: "row" },
-              agents.profiles.length > 0 && [h("span", { class: "faint" }, "as"), as],
-              file,
-              button("Send the reply", sendReply, { class: "primary last" }),
-            ),
-          ),
-        can("write") &&
-          h(
-            "div",
-            { class: "compose note" },
-            note,
-            h(
-              "div",
-              { class: "row" },
-              button("Add the note", addNote),
-              h("span", { class: "faint" }, "Only agents see it."),
-            ),
-          ),
-      ),
-      h(
-        "aside",
-        { "aria-label": "Facts" },
-        h(
-          "dl",
-          null,
-          facts.map((/** @type {any} */ [name, value]) => [
-            h("dt", null, name),
-            h("dd", null, value),
-          ]),
-        ),
-        can("write")
-          ? h(
-              "form",
-              {
-                onsubmit: (/** @type {any} */ event) => {
-                  event.preventDefault();
-                  edit({
-                    tags: tags.value
-                      .split(",")
-                      .map((/** @type {string} */ tag) => tag.trim())
-                      .filter(Boolean),
-                  }).catch(problem);
-                },
-              },
-              field("Tags", tags, "Commas separate them. Enter saves."),
-            )
-          : h(
-              "p",
-              null,
-              issue.tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, tag)),
-            ),
-        custom.length > 0 && [
-          h("h2", null, "Custom fields"),
-          table("Custom fields", ["key", "value"], custom),
-        ],
-        h(
-          "details",
-          null,
-          h("summary", null, "as JSON"),
-          h("pre", { tabindex: 0 }, write(issue, 2).slice(0, 200000)),
-        ),
-      ),
+      h("div", null, conversation.element, can("write") && screen.composeOf()),
+      screen.asideOf(apps),
     ),
   ];
 }
 
-/** A reply and a note that are not sent yet: the fields themselves, with what was written and chosen. */
+/** Messages and notes in one order, from when on all of both were read. */
+class Conversation {
+  constructor(/** @type {Talk} */ messages, /** @type {Talk} */ notes) {
+    this.messages = messages;
+    this.notes = notes;
+    this.element = h("div", { class: "talk" });
+    this.draw();
+  }
+  /** A note from before the first message shown would hide that other messages are between them. */
+  get since() {
+    return Math.max(this.messages.since, this.notes.since);
+  }
+  draw() {
+    const { messages, notes, since } = this;
+    const all = [
+      ...messages.items,
+      ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true })),
+    ]
+      .filter((one) => one.created_at >= since)
+      .sort((a, b) => a.created_at - b.created_at);
+    const hidden = messages.total + notes.total - all.length;
+    const label = `Show earlier ones (${count(hidden)} more)`;
+    fill(
+      this.element,
+      hidden > 0 && button(label, () => this.more()),
+      all.map(entry),
+      all.length === 0 && h("p", { class: "faint" }, "No messages."),
+    );
+  }
+  async more() {
+    const { messages, notes, since } = this;
+    const late = [messages, notes].filter((one) => one.before && one.since === since);
+    await Promise.all(late.map((one) => one.more()));
+    this.draw();
+  }
+}
+
+/** What can be changed of an issue, and its facts. */
+class IssueScreen {
+  constructor(
+    /** @type {any} */ { args, reload },
+    /** @type {any} */ issue,
+    /** @type {any[]} */ agents,
+  ) {
+    this.id = args[0];
+    this.reload = reload;
+    this.issue = issue;
+    this.agents = Object.fromEntries(agents.map((agent) => [agent.id, agent.name]));
+    this.draft = draftOf(`issue/${this.id}`, makeDraft);
+  }
+  async edit(/** @type {any} */ body) {
+    try {
+      await call("PUT", v1(`issues/${this.id}`), { body });
+      notice("saved");
+    } catch (error) {
+      notice(/** @type {any} */ (error).message, "bad");
+    }
+    this.reload();
+  }
+  async sendReply() {
+    const { reply, file } = this.draft;
+    const author = this.draft.as in this.agents ? this.draft.as : "";
+    if (author) {
+      const form = new FormData();
+      form.append("message-body", reply.value);
+      form.append("agent-id", author);
+      for (const one of file.files) form.append("attachments", one);
+      await send("POST", v1(`issues/${this.id}/messages`), { raw: form });
+    } else if (file.files.length) {
+      throw new Refusal(400, { detail: "the desk sends no files; choose an agent as the author" });
+    } else {
+      // Without an agent, a message would be the end user's; the desk writes by an edit.
+      const body = { "issue-ids": [String(this.id)], "message-body": reply.value };
+      await call("PUT", v1("issues"), { body });
+    }
+    reply.value = "";
+    file.value = "";
+    this.reload();
+  }
+  async addNote() {
+    const { note } = this.draft;
+    const body = { "note-text": note.value };
+    await call("POST", v1(`issues/${this.id}/private-notes`), { body });
+    note.value = "";
+    this.reload();
+  }
+  /** The fields of a reply and of a note. */
+  composeOf() {
+    const { agents, draft } = this;
+    const as = select(
+      { "": "the desk", ...agents },
+      {
+        "aria-label": "Author",
+        value: draft.as in agents ? draft.as : "",
+        onchange: () => (draft.as = as.value),
+      },
+    );
+    const hasAgents = Object.keys(agents).length > 0;
+    const sending = h(
+      "div",
+      { class: "row" },
+      hasAgents && [h("span", { class: "faint" }, "as"), as],
+      draft.file,
+      button("Send the reply", () => this.sendReply(), { class: "primary last" }),
+    );
+    const adding = h(
+      "div",
+      { class: "row" },
+      button("Add the note", () => this.addNote()),
+      h("span", { class: "faint" }, "Only agents see it."),
+    );
+    return [
+      h("div", { class: "compose" }, draft.reply, sending),
+      h("div", { class: "compose note" }, draft.note, adding),
+    ];
+  }
+  asideOf(/** @type {any[]} */ apps) {
+    const { issue } = this;
+    const facts = this.factsOf(apps).map(([name, value]) => [
+      h("dt", null, name),
+      h("dd", null, value),
+    ]);
+    const tags = issue.tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, tag));
+    const custom = Object.entries(issue.custom_fields ?? {}).map(customField);
+    return h(
+      "aside",
+      { "aria-label": "Facts" },
+      h("dl", null, facts),
+      can("write") ? this.tagsForm() : h("p", null, tags),
+      custom.length > 0 && [
+        h("h2", null, "Custom fields"),
+        table("Custom fields", ["key", "value"], custom),
+      ],
+      h(
+        "details",
+        null,
+        h("summary", null, "as JSON"),
+        h("pre", { tabindex: 0 }, write(issue, 2).slice(0, JSON_SHOWN)),
+      ),
+    );
+  }
+  /** @returns {[string, any][]} */
+  factsOf(/** @type {any[]} */ apps) {
+    const { issue } = this;
+    const facts = /** @type {[string, any][]} */ ([
+      ["State", this.stateOf()],
+      ["Assignee", this.assigneeOf()],
+      ["Author", authorOf(issue)],
+      ["App", apps.find((app) => app.id === issue.app_id)?.title ?? issue.app_id],
+      ["Queue", issue.queue?.name ?? "none"],
+      ["Language", issue.language ?? "unknown"],
+      ["Created", time(issue.created_at)],
+      ["Updated", time(issue.updated_at)],
+      ["State since", time(issue.state_data.changed_at)],
+    ]);
+    if (issue.feedback_rating === undefined) return facts;
+    const comment = issue.feedback_comment ? `: ${short(issue.feedback_comment, 500)}` : "";
+    return [...facts, ["Rating", `${issue.feedback_rating} of 5${comment}`]];
+  }
+  stateOf() {
+    const { state } = this.issue.state_data;
+    if (!can("write")) return pill(state);
+    return select(STATES, {
+      value: state,
+      "aria-label": "State",
+      onchange: (/** @type {any} */ event) => this.edit({ status: event.target.value }),
+    });
+  }
+  assigneeOf() {
+    const { assignee_id: id, assignee_name: name } = this.issue;
+    if (!can("write")) return name ?? "nobody";
+    const present = id !== "unassigned" && { [id]: name };
+    return select(
+      { unassigned: "nobody", ...present, ...this.agents },
+      {
+        value: id,
+        "aria-label": "Assignee",
+        onchange: (/** @type {any} */ event) => this.edit({ "assignee-id": event.target.value }),
+      },
+    );
+  }
+  tagsForm() {
+    const tags = input({ value: this.issue.tags.join(", ") });
+    const save = (/** @type {any} */ event) => {
+      event.preventDefault();
+      const parts = tags.value.split(",").map((/** @type {string} */ tag) => tag.trim());
+      this.edit({ tags: parts.filter(Boolean) });
+    };
+    return h("form", { onsubmit: save }, field("Tags", tags, "Commas separate them. Enter saves."));
+  }
+}
+
+function authorOf(/** @type {any} */ { author_name: name, author_email: email }) {
+  return h(
+    "span",
+    { class: "lines" },
+    name && h("span", { dir: "auto" }, short(name)),
+    email && h("a", { href: `#/people?${new URLSearchParams({ q: email })}` }, short(email)),
+    !name && !email && "unknown",
+  );
+}
+
+/** A custom field as a row. @param {[string, any]} pair */
+function customField([key, value]) {
+  return [key, short(text(value?.value !== undefined ? value.value : value), 200)];
+}
+
+/** A reply and a note that are not sent yet: the fields, with what was written and chosen. */
 function makeDraft() {
   const reply = h("textarea", {
     rows: 4,

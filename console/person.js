@@ -8,6 +8,16 @@ import { button, crumbs, dialog, head, notice, pill, refused, table } from "./ui
 import { fill, h } from "./view.js";
 
 const ISSUES = 20;
+/** Fields that have a place of their own. */
+const SHOWN_APART = [
+  "identities",
+  "tags",
+  "names",
+  "custom_fields",
+  "core-profile-id",
+  "created_at",
+  "updated_at",
+];
 
 /** An app profile, which is read when it is opened. */
 function appProfile(/** @type {string} */ pid, /** @type {any} */ signal) {
@@ -39,142 +49,27 @@ function appProfile(/** @type {string} */ pid, /** @type {any} */ signal) {
 const many = (/** @type {any} */ number, /** @type {string} */ noun) =>
   `${count(number)} ${String(number) === "1" ? noun : noun.replace(/y$/, "ie") + "s"}`;
 
-export default async function person(
-  /** @type {any} */ { args, signal, keys, go, back, up, reload },
-) {
+export default async function person(/** @type {any} */ context) {
+  const { args, signal, keys, back, up } = context;
   const id = args[0];
-  const profile = await call(
-    "GET",
-    `${v2(`identity/core_profiles/${encodeURIComponent(id)}`)}${query({ includes: ["app_profiles"] })}`,
-    { signal },
-  );
+  const get = (/** @type {string} */ path) => call("GET", path, { signal });
+  const wanted = query({ includes: ["app_profiles"] });
+  const profile = await get(v2(`identity/core_profiles/${encodeURIComponent(id)}`) + wanted);
   const { app_profile_pids: pids = [], ...fields } = profile;
-  const own = Object.fromEntries(
-    Object.entries(fields).filter(([name]) => !READ_ONLY.includes(name)),
-  );
-  const issues = await call(
-    "GET",
-    v1(`issues${query({ "core-profile-id": id, excludes: ["messages"], "page-size": ISSUES })}`),
-    { signal },
-  );
-  async function run(
-    /** @type {string} */ action,
-    /** @type {boolean} */ dry,
-    /** @type {any} */ entry,
-  ) {
-    let task = await submit(
-      "identity",
-      action,
-      dry,
-      write(entry),
-      `person-${id}.jsonl`,
-      `-${Date.now()}`,
-    );
-    while (task.status !== "completed")
-      task = await call("GET", `${tasks("identity", task.task_id)}?wait=30`, { signal });
-    if (!task.counts.failed) return;
-    const [record] = await call("GET", `${tasks("identity", task.task_id)}/errors`, { signal });
-    throw new Refusal(422, {
-      detail: record.errors
-        .map((/** @type {any} */ fault) => `${fault.pointer ?? ""} ${fault.detail}`)
-        .join("; "),
-    });
-  }
-  async function edit() {
-    const text = h("textarea", {
-      rows: 18,
-      class: "mono",
-      "aria-label": "Profile as JSON",
-      value: write(own, 2),
-    });
-    const patch = await dialog(
-      "Change this profile",
-      [h("p", { class: "faint" }, "A field that you remove is removed."), text],
-      {
-        label: "Preview",
-        kind: "primary",
-        work: async () => {
-          const entry = patchOf(own, text.value);
-          await run("update_core_profiles", true, { ...entry, "core-profile-id": id });
-          return entry;
-        },
-      },
-    );
-    if (!patch) return;
-    const names = Object.keys(patch);
-    if (!names.length) return notice("nothing was changed");
-    const shown = (/** @type {any} */ value) =>
-      value === undefined || value === null ? "nothing" : short(write(value), 300);
-    const many = `${names.length} ${names.length === 1 ? "change" : "changes"}`;
-    const done = await dialog(
-      "Save these changes?",
-      h(
-        "dl",
-        { class: "preview" },
-        names.map((name) => [
-          h("dt", null, name),
-          h(
-            "dd",
-            { dir: "auto" },
-            h("del", null, shown(own[name])),
-            " → ",
-            h("ins", null, shown(patch[name])),
-          ),
-        ]),
-      ),
-      {
-        label: `Save ${many}`,
-        kind: "primary",
-        work: () => run("update_core_profiles", false, { ...patch, "core-profile-id": id }),
-      },
-    );
-    if (done) {
-      notice("saved", "good");
-      reload();
-    }
-  }
-  async function remove() {
-    const stay = `${many(pids.length, "app profile")} and ${many(issues["total-hits"], "issue")} stay`;
-    const done = await dialog(
-      "Delete this profile?",
-      [
-        h(
-          "p",
-          { dir: "auto" },
-          h("b", null, short(nameOf(profile), 120)),
-          ` is deleted, with ${many(identitiesOf(profile).length, "identity")}. This cannot be undone.`,
-        ),
-        h("p", null, `${stay}.`),
-      ],
-      {
-        label: "Delete the profile",
-        kind: "danger",
-        work: () => run("delete_core_profiles", false, { "core-profile-id": id }),
-      },
-    );
-    if (done) {
-      notice("deleted", "good");
-      go("people");
-    }
-  }
+  const of = query({ "core-profile-id": id, excludes: ["messages"], "page-size": ISSUES });
+  const issues = await get(v1(`issues${of}`));
+  const screen = new PersonScreen(context, fields);
   keys({ Escape: () => back("people") });
-  const shown = Object.entries(fields).filter(
-    ([name]) =>
-      ![
-        "identities",
-        "tags",
-        "names",
-        "custom_fields",
-        "core-profile-id",
-        "created_at",
-        "updated_at",
-      ].includes(name),
-  );
+  const profiles = many(pids.length, "app profile");
+  const stay = `${profiles} and ${many(issues["total-hits"], "issue")} stay.`;
   return [
     crumbs(h("a", { href: up("people") }, "People"), h("span", { class: "faint mono" }, id)),
     head(
-      short(nameOf(profile), 120),
-      can("write") && [button("Change", edit), button("Delete", remove, { class: "danger" })],
+      short(nameOf(fields), 120),
+      can("write") && [
+        button("Change", () => screen.edit()),
+        button("Delete", () => screen.remove(stay), { class: "danger" }),
+      ],
     ),
     h(
       "div",
@@ -183,87 +78,162 @@ export default async function person(
         "section",
         { "aria-label": "Profile" },
         h("h2", null, "Profile"),
-        h(
-          "dl",
-          null,
-          identitiesOf(profile).map(([type, value]) => [
-            h("dt", null, type.replaceAll("_", " ")),
-            h("dd", { dir: "auto" }, short(value)),
-          ]),
-          profile.tags?.length > 0 && [
-            h("dt", null, "tags"),
-            h(
-              "dd",
-              { class: "tag-list" },
-              profile.tags.map((/** @type {string} */ tag) =>
-                h(
-                  "a",
-                  { class: "tag", dir: "auto", href: `#/people?${new URLSearchParams({ tag })}` },
-                  short(tag, 60),
-                ),
-              ),
-            ),
-          ],
-          shown.map(([name, value]) => [
-            h("dt", null, name.replaceAll("_", " ")),
-            h(
-              "dd",
-              { dir: "auto" },
-              name === "last_active_date"
-                ? time(value)
-                : short(typeof value === "string" ? value : write(value), 500),
-            ),
-          ]),
-          h("dt", null, "created"),
-          h("dd", null, time(profile.created_at)),
-          h("dt", null, "updated"),
-          h("dd", null, time(profile.updated_at)),
-        ),
-        Object.keys(profile.custom_fields ?? {}).length > 0 && [
-          h("h2", null, "Custom fields"),
-          table(
-            "Custom fields",
-            ["key", "value"],
-            Object.entries(profile.custom_fields).map(([key, value]) => [
-              key,
-              short(typeof value === "string" ? value : write(value), 300),
-            ]),
-          ),
-        ],
+        fieldsOf(fields),
+        customFieldsOf(fields.custom_fields ?? {}),
         pids.length > 0 && [
           h("h2", null, "App profiles"),
           pids.map((/** @type {string} */ pid) => appProfile(pid, signal)),
         ],
       ),
-      h(
-        "section",
-        { "aria-label": "Issues" },
-        h(
-          "h2",
-          null,
-          "Issues ",
-          h(
-            "a",
-            { class: "number", href: `#/issues?person=${encodeURIComponent(id)}` },
-            count(issues["total-hits"]),
-          ),
-        ),
-        issues.issues.length
-          ? table(
-              "Issues of this person",
-              ["issue", "state", "created"],
-              issues.issues.map((/** @type {any} */ issue) => [
-                h(
-                  "a",
-                  { href: `#/issue/${issue.id}`, dir: "auto" },
-                  `#${issue.id} ${short(issue.title, 80)}`,
-                ),
-                pill(issue.state_data.state),
-                time(issue.created_at),
-              ]),
-            )
-          : h("p", { class: "faint" }, "No issues."),
-      ),
+      issuesOf(issues, id),
     ),
   ];
+}
+
+/** A person whom one changes or deletes. Both are tasks of one entry. */
+class PersonScreen {
+  constructor(/** @type {any} */ { args, signal, go, reload }, /** @type {any} */ profile) {
+    this.id = args[0];
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.go = go;
+    this.reload = reload;
+    this.profile = profile;
+    /** What can be changed. */
+    this.own = Object.fromEntries(
+      Object.entries(profile).filter(([name]) => !READ_ONLY.includes(name)),
+    );
+  }
+  /** Sends one entry, and waits until it is applied. */
+  async run(
+    /** @type {string} */ action,
+    /** @type {boolean} */ dry,
+    /** @type {Record<string, any>} */ patch,
+  ) {
+    const { id, signal } = this;
+    const line = write({ ...patch, "core-profile-id": id });
+    const name = `person-${id}.jsonl`;
+    let task = await submit("identity", action, dry, line, name, `-${Date.now()}`);
+    const path = tasks("identity", task.task_id);
+    while (task.status !== "completed") task = await call("GET", `${path}?wait=30`, { signal });
+    if (!task.counts.failed) return;
+    const [record] = await call("GET", `${path}/errors`, { signal });
+    const details = record.errors.map(
+      (/** @type {any} */ fault) => `${fault.pointer ?? ""} ${fault.detail}`,
+    );
+    throw new Refusal(422, { detail: details.join("; ") });
+  }
+  async edit() {
+    const patch = await this.askPatch();
+    if (!patch) return;
+    const names = Object.keys(patch);
+    if (!names.length) return notice("nothing was changed");
+    const changes = `${names.length} ${names.length === 1 ? "change" : "changes"}`;
+    const rows = names.map((name) => this.changeOf(name, patch[name]));
+    const done = await dialog("Save these changes?", h("dl", { class: "preview" }, rows), {
+      label: `Save ${changes}`,
+      kind: "primary",
+      work: () => this.run("update_core_profiles", false, patch),
+    });
+    if (!done) return;
+    notice("saved", "good");
+    this.reload();
+  }
+  /** Asks for a changed profile. Returns the patch that makes it, once a dry run took it. */
+  askPatch() {
+    const text = h("textarea", {
+      rows: 18,
+      class: "mono",
+      "aria-label": "Profile as JSON",
+      value: write(this.own, 2),
+    });
+    const hint = h("p", { class: "faint" }, "A field that you remove is removed.");
+    const work = async () => {
+      const patch = patchOf(this.own, text.value);
+      await this.run("update_core_profiles", true, patch);
+      return patch;
+    };
+    const action = { label: "Preview", kind: "primary", work };
+    return dialog("Change this profile", [hint, text], action);
+  }
+  changeOf(/** @type {string} */ name, /** @type {any} */ next) {
+    const shown = (/** @type {any} */ value) =>
+      value === undefined || value === null ? "nothing" : short(write(value), 300);
+    const [before, after] = [h("del", null, shown(this.own[name])), h("ins", null, shown(next))];
+    return [h("dt", null, name), h("dd", { dir: "auto" }, before, " → ", after)];
+  }
+  /** Deletes the profile, after saying what stays. */
+  async remove(/** @type {string} */ stay) {
+    const { profile } = this;
+    const identities = many(identitiesOf(profile).length, "identity");
+    const text = h(
+      "p",
+      { dir: "auto" },
+      h("b", null, short(nameOf(profile), 120)),
+      ` is deleted, with ${identities}. This cannot be undone.`,
+    );
+    const done = await dialog("Delete this profile?", [text, h("p", null, stay)], {
+      label: "Delete the profile",
+      kind: "danger",
+      work: () => this.run("delete_core_profiles", false, {}),
+    });
+    if (!done) return;
+    notice("deleted", "good");
+    this.go("people");
+  }
+}
+
+/** A value as a text of at most so many characters. */
+const shortly = (/** @type {any} */ value, /** @type {number} */ most) =>
+  short(typeof value === "string" ? value : write(value), most);
+
+const term = (/** @type {string} */ name, /** @type {any} */ value) => [
+  h("dt", null, name.replaceAll("_", " ")),
+  h("dd", { dir: "auto" }, value),
+];
+
+function fieldsOf(/** @type {any} */ profile) {
+  const tags = (profile.tags ?? []).map((/** @type {string} */ tag) => {
+    const href = `#/people?${new URLSearchParams({ tag })}`;
+    return h("a", { class: "tag", dir: "auto", href }, short(tag, 60));
+  });
+  const others = Object.entries(profile).filter(([name]) => !SHOWN_APART.includes(name));
+  return h(
+    "dl",
+    null,
+    identitiesOf(profile).map(([type, value]) => term(type, short(value))),
+    tags.length > 0 && [h("dt", null, "tags"), h("dd", { class: "tag-list" }, tags)],
+    others.map(([name, value]) =>
+      term(name, name === "last_active_date" ? time(value) : shortly(value, 500)),
+    ),
+    h("dt", null, "created"),
+    h("dd", null, time(profile.created_at)),
+    h("dt", null, "updated"),
+    h("dd", null, time(profile.updated_at)),
+  );
+}
+
+function customFieldsOf(/** @type {Record<string, any>} */ fields) {
+  const rows = Object.entries(fields).map(([key, value]) => [key, shortly(value, 300)]);
+  if (!rows.length) return null;
+  return [h("h2", null, "Custom fields"), table("Custom fields", ["key", "value"], rows)];
+}
+
+function issuesOf(/** @type {any} */ found, /** @type {string} */ id) {
+  const href = `#/issues?person=${encodeURIComponent(id)}`;
+  const rows = found.issues.map((/** @type {any} */ issue) => {
+    const title = `#${issue.id} ${short(issue.title, 80)}`;
+    return [
+      h("a", { href: `#/issue/${issue.id}`, dir: "auto" }, title),
+      pill(issue.state_data.state),
+      time(issue.created_at),
+    ];
+  });
+  return h(
+    "section",
+    { "aria-label": "Issues" },
+    h("h2", null, "Issues ", h("a", { class: "number", href }, count(found["total-hits"]))),
+    rows.length
+      ? table("Issues of this person", ["issue", "state", "created"], rows)
+      : h("p", { class: "faint" }, "No issues."),
+  );
 }

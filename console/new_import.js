@@ -36,220 +36,212 @@ const KINDS = /** @type {Record<string, string>} */ ({
   lines: "JSON lines",
 });
 
-/** A file that was chosen, with what its entries are to become. @typedef {{file:File, kind:any, mapping:any[], action:string}} Chosen */
+/**
+ * A file that was chosen, with what its entries are to become.
+ * @typedef {{file:File, kind:any, mapping:any[], action:string}} Chosen
+ */
 
 export default async function newImport(/** @type {any} */ { signal, keys, back, leaving }) {
   const body = h("div");
-  const picker = h("input", {
-    type: "file",
-    id: "file",
-    accept: ".jsonl,.ndjson,.json,.csv,.gz,.txt",
-    onchange: () => picker.files[0] && choose(picker.files[0]).catch(refused),
-  });
-  const drop = h(
-    "div",
-    { class: "drop" },
-    h("label", { for: "file" }, h("b", null, "Drop a file here"), " or choose one"),
-    picker,
-    h(
-      "p",
-      { class: "faint" },
-      "JSON lines, a JSON array or CSV, packed with gzip or not, of any size.",
-    ),
-  );
-  const over = (/** @type {boolean} */ on) => (/** @type {any} */ event) => {
-    event.preventDefault();
-    drop.classList.toggle("over", on);
-  };
-  for (const type of ["dragover", "dragenter"]) drop.addEventListener(type, over(true));
-  drop.addEventListener("dragleave", over(false));
-  drop.addEventListener("drop", (/** @type {any} */ event) => {
-    over(false)(event);
-    const [file] = event.dataTransfer.files;
-    if (file && !picker.disabled) choose(file).catch(refused);
-  });
+  const drop = new DropArea((file) => choose(file).catch(refused));
   keys({ Escape: () => back("imports") });
   leaving(() => sending.now && (sending.now.changed = () => {}));
-
+  const show = async (/** @type {Chosen} */ chosen) => {
+    const shown = new ChosenFile(chosen, drop, signal);
+    drop.element.classList.add("small");
+    fill(body, shown.view());
+    await shown.begin();
+  };
   /** Shows another file, of which nothing is sent yet. */
   async function choose(/** @type {File} */ file) {
     let kind = /** @type {any} */ (null);
     try {
       kind = await examine(file);
     } catch {
-      return fill(
-        body,
-        empty(
-          "This file cannot be read",
-          "It is not text in UTF-8, or its gzip is damaged. A spreadsheet program saves a table as “CSV UTF-8”.",
-        ),
-      );
+      return fill(body, empty("This file cannot be read", UNREADABLE));
     }
-    const mapping = (kind.columns ?? []).map((/** @type {string} */ column) => ({
-      column,
-      target: guess(column),
-    }));
+    const columns = /** @type {string[]} */ (kind.columns ?? []);
+    const mapping = columns.map((column) => ({ column, target: guess(column) }));
     sending.now = null;
-    await show({
-      file,
-      kind,
-      mapping,
-      action: kind.kind === "csv" ? "create_core_profiles" : await likely(file, kind),
-    });
-  }
-
-  async function show(/** @type {Chosen} */ chosen) {
-    const { file, kind, mapping } = chosen;
-    const table = kind.kind === "csv";
-    const actions = table
-      ? TABLE_ACTIONS
-      : can("write")
-        ? { ...ACTIONS, ...READ_ACTIONS }
-        : { ...READ_ACTIONS, ...ACTIONS };
-    const action = select(actions, {
-      value: chosen.action,
-      onchange: () => {
-        chosen.action = action.value;
-        preview().catch(refused);
-      },
-    });
-    const first = h("div");
-    const area = h("div");
-    async function preview() {
-      const found = [];
-      for await (const entry of entries(file, kind, mapping)) {
-        found.push(entry);
-        if (found.length === PREVIEW) break;
-      }
-      if (signal.aborted) return;
-      fill(
-        first,
-        h(
-          "h2",
-          null,
-          found.length === PREVIEW
-            ? `The first ${PREVIEW} entries, as they will be sent`
-            : "The entries, as they will be sent",
-        ),
-        found.length
-          ? h(
-              "pre",
-              { class: "entries", tabindex: 0 },
-              found.map((entry) => h("div", { class: "entry" }, short(entry, 2000))),
-            )
-          : empty("No entries", "The file has no entries below its header."),
-      );
-      sending.now = null;
-      fill(
-        area,
-        found.length > 0 &&
-          h(
-            "div",
-            { class: "row" },
-            button("Dry run", () => begin(true), { class: "primary" }),
-            h("span", { class: "faint" }, "Nothing is written yet."),
-          ),
-      );
-    }
-    /** Begins to send, and shows it. */
-    function begin(/** @type {boolean} */ dry) {
-      const next = new Sending({ ...chosen }, dry);
-      sending.now = next;
-      next
-        .run()
-        .then(
-          () =>
-            next.state === "done" &&
-            sending.now === next &&
-            !area.isConnected &&
-            notice(dry ? "the dry run is done" : "the import is done", "good"),
-        );
-      follow(next);
-    }
-    function follow(/** @type {Sending} */ one) {
-      let ran = false;
-      const status = h("div", { role: "status" });
-      const steps = h("div", { class: "row" });
-      const result = h("div", { class: "result" });
-      fill(area, h("h2", null, one.dry ? "Dry run" : "Import"), status, steps, result);
-      one.changed = () => {
-        const running = one.state === "running";
-        for (const part of [action, ...columns.querySelectorAll("select")]) part.disabled = running;
-        picker.disabled = running;
-        drop.classList.toggle("off", running);
-        update(
-          status,
-          [one.counts, one.progress, one.problem, one.taken, one.last, one.state],
-          () => statusOf(one),
-        );
-        update(steps, [one.state], () => stepsOf(one, begin));
-        update(result, [one.state, one.parts, one.tasks], () => [
-          tasksOf(one),
-          one.state === "done" && one.changes && changesView(one.changes),
-        ]);
-        // What to do next is in view when there is something to do.
-        if (ran !== running) area.scrollIntoView({ block: running ? "nearest" : "start" });
-        ran = running;
-      };
-      one.changed();
-    }
-    const columns = h(
-      "div",
-      { class: "mapping" },
-      mapping.length > 0 && [
-        h("h2", null, "Columns"),
-        columnsOf(mapping, () => preview().catch(refused)),
-      ],
-    );
-    drop.classList.add("small");
-    fill(
-      body,
-      h(
-        "p",
-        null,
-        h("b", { dir: "auto" }, file.name),
-        h("span", { class: "faint" }, ` · ${size(file.size)} · ${KINDS[kind.kind]}`),
-      ),
-      h("div", { class: "narrow" }, field("Action", action)),
-      columns,
-      first,
-      area,
-    );
-    const now = sending.now;
-    await preview();
-    if (now) {
-      sending.now = now;
-      follow(now);
-    }
+    const action = kind.kind === "csv" ? "create_core_profiles" : await likely(file, kind);
+    await show({ file, kind, mapping, action });
   }
   if (sending.now) await show(sending.now.what);
-  else
-    fill(
-      body,
-      h(
-        "div",
-        { class: "columns" },
-        EXAMPLES.map(([title, text], at) =>
-          h(
-            "section",
-            { "aria-label": title, class: at === EXAMPLES.length - 1 && "whole" },
-            h("h2", null, title),
-            h("pre", { tabindex: 0 }, text),
-          ),
-        ),
-      ),
+  else fill(body, examples());
+  const promise =
+    "A dry run first says what would happen. Nothing is written until you choose Import.";
+  return [head("New import"), h("p", { class: "faint under" }, promise), drop.element, body];
+}
+
+/** Where a file is dropped or chosen. */
+class DropArea {
+  constructor(/** @type {(file:File)=>void} */ choose) {
+    this.picker = h("input", {
+      type: "file",
+      id: "file",
+      accept: ".jsonl,.ndjson,.json,.csv,.gz,.txt",
+      onchange: () => this.picker.files[0] && choose(this.picker.files[0]),
+    });
+    const kinds = "JSON lines, a JSON array or CSV, packed with gzip or not, of any size.";
+    this.element = h(
+      "div",
+      { class: "drop" },
+      h("label", { for: "file" }, h("b", null, "Drop a file here"), " or choose one"),
+      this.picker,
+      h("p", { class: "faint" }, kinds),
     );
+    const over = (/** @type {any} */ event, /** @type {boolean} */ on) => {
+      event.preventDefault();
+      this.element.classList.toggle("over", on);
+    };
+    const listen = (/** @type {string} */ type, /** @type {(event:any)=>void} */ act) =>
+      this.element.addEventListener(type, act);
+    for (const type of ["dragover", "dragenter"]) listen(type, (event) => over(event, true));
+    listen("dragleave", (event) => over(event, false));
+    listen("drop", (event) => {
+      over(event, false);
+      const [file] = event.dataTransfer.files;
+      if (file && !this.picker.disabled) choose(file);
+    });
+  }
+  /** While a file is sent, no other one can be chosen. */
+  disable(/** @type {boolean} */ off) {
+    this.picker.disabled = off;
+    this.element.classList.toggle("off", off);
+  }
+}
+
+/** A file that was chosen: its action and columns, its first entries, and how it is sent. */
+class ChosenFile {
+  constructor(
+    /** @type {Chosen} */ chosen,
+    /** @type {DropArea} */ drop,
+    /** @type {AbortSignal} */ signal,
+  ) {
+    this.chosen = chosen;
+    this.drop = drop;
+    this.signal = signal;
+    this.action = select(actionsOf(chosen.kind), {
+      value: chosen.action,
+      onchange: () => {
+        chosen.action = this.action.value;
+        this.changed();
+      },
+    });
+    const columns = columnsOf(chosen.mapping, () => this.changed());
+    this.columns = h(
+      "div",
+      { class: "mapping" },
+      chosen.mapping.length > 0 && [h("h2", null, "Columns"), columns],
+    );
+    this.first = h("div");
+    this.area = h("div");
+  }
+  view() {
+    const { file, kind } = this.chosen;
+    const what = ` · ${size(file.size)} · ${KINDS[kind.kind]}`;
+    return [
+      h("p", null, h("b", { dir: "auto" }, file.name), h("span", { class: "faint" }, what)),
+      h("div", { class: "narrow" }, field("Action", this.action)),
+      this.columns,
+      this.first,
+      this.area,
+    ];
+  }
+  async begin() {
+    const now = sending.now;
+    await this.preview();
+    if (!now) return;
+    sending.now = now;
+    this.follow(now);
+  }
+  /** The entries are others now, so what was sent of them is over. */
+  changed() {
+    this.preview().catch(refused);
+  }
+  async preview() {
+    const { file, kind, mapping } = this.chosen;
+    const found = /** @type {string[]} */ ([]);
+    for await (const entry of entries(file, kind, mapping)) {
+      found.push(entry);
+      if (found.length === PREVIEW) break;
+    }
+    if (this.signal.aborted) return;
+    fill(this.first, previewOf(found));
+    sending.now = null;
+    fill(
+      this.area,
+      found.length > 0 &&
+        h(
+          "div",
+          { class: "row" },
+          button("Dry run", () => this.send(true), { class: "primary" }),
+          h("span", { class: "faint" }, "Nothing is written yet."),
+        ),
+    );
+  }
+  /** Begins to send, and shows it. */
+  send(/** @type {boolean} */ dry) {
+    const next = new Sending({ ...this.chosen }, dry);
+    sending.now = next;
+    next.run().then(() => {
+      const unseen = sending.now === next && !this.area.isConnected;
+      if (next.state === "done" && unseen)
+        notice(dry ? "the dry run is done" : "the import is done", "good");
+    });
+    this.follow(next);
+  }
+  follow(/** @type {Sending} */ one) {
+    const { area } = this;
+    let ran = false;
+    const status = h("div", { role: "status" });
+    const steps = h("div", { class: "row" });
+    const result = h("div", { class: "result" });
+    fill(area, h("h2", null, one.dry ? "Dry run" : "Import"), status, steps, result);
+    one.changed = () => {
+      const { counts, progress, problem, taken, last, state, parts, tasks, changes } = one;
+      const running = state === "running";
+      this.disable(running);
+      const progressed = [counts, progress, problem, taken, last, state];
+      update(status, progressed, () => statusOf(one));
+      update(steps, [state], () => stepsOf(one, (dry) => this.send(dry)));
+      update(result, [state, parts, tasks], () => [
+        tasksOf(one),
+        state === "done" && changes && changesView(changes),
+      ]);
+      // What to do next is in view when there is something to do.
+      if (ran !== running) area.scrollIntoView({ block: running ? "nearest" : "start" });
+      ran = running;
+    };
+    one.changed();
+  }
+  disable(/** @type {boolean} */ off) {
+    for (const part of [this.action, ...this.columns.querySelectorAll("select")])
+      part.disabled = off;
+    this.drop.disable(off);
+  }
+}
+
+/** What a file can become. A key that may only read begins with what it may do. */
+function actionsOf(/** @type {any} */ kind) {
+  if (kind.kind === "csv") return TABLE_ACTIONS;
+  return can("write") ? { ...ACTIONS, ...READ_ACTIONS } : { ...READ_ACTIONS, ...ACTIONS };
+}
+
+function previewOf(/** @type {string[]} */ found) {
+  const which = found.length === PREVIEW ? `The first ${PREVIEW} entries` : "The entries";
+  const rows = found.map((entry) => h("div", { class: "entry" }, short(entry, 2000)));
   return [
-    head("New import"),
-    h(
-      "p",
-      { class: "faint under" },
-      "A dry run first says what would happen. Nothing is written until you choose Import.",
-    ),
-    drop,
-    body,
+    h("h2", null, `${which}, as they will be sent`),
+    found.length
+      ? h("pre", { class: "entries", tabindex: 0 }, rows)
+      : empty("No entries", "The file has no entries below its header."),
   ];
 }
+
+const UNREADABLE =
+  "It is not text in UTF-8, or its gzip is damaged. " +
+  "A spreadsheet program saves a table as “CSV UTF-8”.";
 
 const EXAMPLES = [
   [
@@ -259,9 +251,25 @@ const EXAMPLES = [
   ["The same as CSV", "email,first name,tags\nada@example.org,Ada,vip"],
   [
     "Issues, one on a line",
-    '{"title":"No mail","author_email":"ada@example.org","messages":[{"body":"Nothing arrives.","created_at":1767225600000,"origin":"end-user"}]}',
+    '{"title":"No mail","author_email":"ada@example.org","messages":' +
+      '[{"body":"Nothing arrives.","created_at":1767225600000,"origin":"end-user"}]}',
   ],
 ];
+
+/** The examples; the last one is as wide as the screen. */
+const examples = () =>
+  h(
+    "div",
+    { class: "columns" },
+    EXAMPLES.map(([title, text], at) =>
+      h(
+        "section",
+        { "aria-label": title, class: at === EXAMPLES.length - 1 && "whole" },
+        h("h2", null, title),
+        h("pre", { tabindex: 0 }, text),
+      ),
+    ),
+  );
 
 /** The columns of a table, each with the field that it becomes. */
 const columnsOf = (/** @type {any[]} */ mapping, /** @type {()=>void} */ changed) =>
@@ -281,28 +289,25 @@ const columnsOf = (/** @type {any[]} */ mapping, /** @type {()=>void} */ changed
     ]),
   );
 
+/** What happens now, in a few words. */
+function stepOf(/** @type {Sending} */ { state, problem, taken, first, last }) {
+  if (state === "done") return "Done";
+  if (state === "stopped") return "Stopped";
+  if (problem) return "Waiting";
+  const part = `entries ${count(first)} to ${count(last)}`;
+  if (taken) return `The server works on ${part}`;
+  return last ? `Sending ${part}` : "Reading the file";
+}
+
 /** How far it is. */
 function statusOf(/** @type {Sending} */ one) {
-  const { counts, dry, state } = one;
-  const part = `entries ${count(one.first)} to ${count(one.last)}`;
-  const words =
-    state === "done"
-      ? "Done"
-      : state === "stopped"
-        ? "Stopped"
-        : one.problem
-          ? "Waiting"
-          : one.taken
-            ? `The server works on ${part}`
-            : one.last
-              ? `Sending ${part}`
-              : "Reading the file";
+  const { counts, dry } = one;
   return [
     h(
       "div",
       { class: "row sending" },
       bar(one.progress, "progress of the file"),
-      h("span", { class: "faint" }, words),
+      h("span", { class: "faint" }, stepOf(one)),
     ),
     h(
       "p",
@@ -376,25 +381,20 @@ function stepsOf(/** @type {Sending} */ one, /** @type {(dry:boolean)=>void} */ 
 }
 
 /** Its tasks, each with a link to its faults if it has some. */
-const tasksOf = (/** @type {Sending} */ { tasks, family }) =>
-  tasks.length > 0 &&
-  table(
-    "Tasks",
-    ["task", "entries", "failed", "state"],
-    tasks.map((task) => [
-      h(
-        "a",
-        {
-          href: `#/${task.counts.failed && task.status === "completed" ? "faults" : "task"}/${family}/${task.task_id}`,
-        },
-        task.counts.failed && task.status === "completed" ? "See its faults" : "See the task",
-      ),
+function tasksOf(/** @type {Sending} */ { tasks, family }) {
+  if (!tasks.length) return null;
+  const rows = tasks.map((task) => {
+    const faulty = task.counts.failed && task.status === "completed";
+    const href = `#/${faulty ? "faults" : "task"}/${family}/${task.task_id}`;
+    return [
+      h("a", { href }, faulty ? "See its faults" : "See the task"),
       count(task.counts.total),
       count(task.counts.failed),
       pill(task.outcome ?? task.status),
-    ]),
-    [1, 2],
-  );
+    ];
+  });
+  return table("Tasks", ["task", "entries", "failed", "state"], rows, [1, 2]);
+}
 
 /** The likely action, by the members of the first entry. */
 async function likely(/** @type {File} */ file, /** @type {any} */ kind) {

@@ -1,5 +1,6 @@
-// Exports: any list by its filters, as JSON lines or CSV. The filters come from the list's address, or
-// are chosen here. A list of tasks has no place from which it could go on, so it is a download only.
+// Exports: any list by its filters, as JSON lines or CSV. The filters come from the address of the
+// list, or are chosen here. A list of tasks has no place from which it could continue, so it is a
+// download only.
 import { base, call, has, query, tasks, v1, v2 } from "./api.js";
 import { Download, downloads } from "./download.js";
 import { STATE_OPTIONS, count, dayBound, size, span } from "./format.js";
@@ -24,203 +25,203 @@ const LISTS = named(
 );
 
 export default async function exportsScreen(/** @type {any} */ { params, signal, leaving }) {
-  const given = new URLSearchParams(params);
-  const of = given.get("of") ?? "issues";
-  given.delete("of");
-  given.delete("sort");
-  const filtered = [...given.keys()].length > 0 && of in LISTS;
-  const what = select(
-    Object.fromEntries(
-      Object.entries(LISTS)
-        .filter(([name]) => !/profiles/.test(name) || has("profiles"))
-        .map(([name, [label]]) => [name, label]),
-    ),
-    { value: of in LISTS ? of : "issues" },
-  );
-  const format = select({ jsonl: JSON_LINES, csv: "CSV: a table" });
-  const state = select(STATE_OPTIONS);
-  const [since, until] = [input({ type: "date" }), input({ type: "date" })];
-  const out = h("div", { role: "status" });
-  const mine = h("section", { "aria-label": "Downloads of this page" });
-  let turn = 0;
+  const screen = new ExportsScreen(params, signal);
+  const timer = setInterval(() => screen.drawMine(), REDRAW_MS);
+  leaving(() => clearInterval(timer));
+  screen.drawMine();
+  await screen.draw();
+  const right = h("div", null, screen.out, screen.mine);
+  return [head("Exports"), h("div", { class: "columns" }, screen.form(), right)];
+}
 
-  async function draw() {
-    turn += 1;
-    const now = turn;
-    const [label, of, id] = LISTS[what.value];
-    const table = format.value === "csv";
-    const own = {
-      state: what.value === "issues" ? state.value : "",
-      "created-since": since.value && dayBound(since.value, false),
-      "created-until": until.value && dayBound(until.value, true),
-    };
-    const filters = filtered
-      ? what.value === "issues"
-        ? issueFilters(given).filters
-        : peopleFilters(given)
-      : own;
-    const path = of();
-    const name = `${what.value}.${format.value}`;
-    const options = {
-      ...(what.value === "issues" && !table && { includes: ISSUE_MEMBERS }),
-      ...(id && { trailer: false, "sort-by": "creation-time", "sort-order": "asc" }),
-      format: format.value,
-    };
-    const [shown] = format.options;
-    shown.textContent = id ? JSON_LINES : "JSON lines";
-    format.options[1].textContent =
-      what.value === "issues" ? "CSV: a table without messages" : "CSV: a table";
-    state.closest(".field").hidden = what.value !== "issues";
-    const total = (
-      await call("GET", `${path}${query({ ...filters, "page-size": 1 })}`, { signal, quiet: true })
-    )["total-hits"];
-    if (now !== turn) return;
-    fill(
-      out,
-      total > 0
-        ? [
-            h("p", null, h("span", { class: "number" }, count(total)), ` ${label}`),
-            h(
-              "div",
-              { class: "row" },
-              id &&
-                button(
-                  `Export ${name}`,
-                  () =>
-                    Download.start({
-                      name,
-                      path,
-                      params: { ...filters, ...options },
-                      table,
-                      id,
-                      total,
-                    }).then(drawMine),
-                  { class: "primary" },
-                ),
-              h(
-                "a",
-                { href: `${base}${path}${query({ ...filters, ...options })}`, download: name },
-                `Download ${name}`,
-              ),
-            ),
-            h(
-              "p",
-              { class: "faint below" },
-              id && "An export goes on by itself after an interruption. ",
-              "A download is left to the browser.",
-            ),
-          ]
-        : h("p", { class: "faint" }, "Nothing matches these filters."),
+class ExportsScreen {
+  constructor(/** @type {URLSearchParams} */ params, /** @type {AbortSignal} */ signal) {
+    this.signal = signal;
+    /** The filters of the list from which one came. */
+    this.given = new URLSearchParams(params);
+    const of = params.get("of") ?? "issues";
+    this.given.delete("of");
+    this.given.delete("sort");
+    this.filtered = this.given.size > 0 && of in LISTS;
+    const options = Object.entries(LISTS)
+      .filter(([name]) => !/profiles/.test(name) || has("profiles"))
+      .map(([name, [label]]) => [name, label]);
+    this.what = select(Object.fromEntries(options), { value: of in LISTS ? of : "issues" });
+    this.format = select({ jsonl: JSON_LINES, csv: "CSV: a table" });
+    this.state = select(STATE_OPTIONS);
+    this.stateField = field("State", this.state);
+    this.since = input({ type: "date" });
+    this.until = input({ type: "date" });
+    this.out = h("div", { role: "status" });
+    this.mine = h("section", { "aria-label": "Downloads of this page" });
+    /** Only the answer to the last question is shown. */
+    this.turn = 0;
+  }
+  form() {
+    const given = [...this.given].map(([name, value]) => `${name} ${value}`).join(", ");
+    const form = h(
+      "form",
+      { class: "narrow", onsubmit: (/** @type {any} */ event) => event.preventDefault() },
+      this.filtered
+        ? h(
+            "p",
+            null,
+            `The filters of your list: `,
+            h("span", { class: "mono" }, given),
+            " ",
+            h("a", { href: "#/exports" }, "Choose others"),
+          )
+        : field("What", this.what),
+      field("Format", this.format),
       h(
-        "details",
-        null,
-        h("summary", null, "In a shell"),
-        h(
-          "p",
-          null,
-          "The program exports without a browser, and continues a broken export after its last complete line:",
-        ),
-        h(
-          "pre",
-          { tabindex: 0 },
-          `caseload issues export --url ${base.replace(/\/$/, "")} -o issues.jsonl`,
-        ),
+        "div",
+        { hidden: this.filtered },
+        this.stateField,
+        field("Created since", this.since),
+        field("Created until", this.until),
       ),
     );
+    form.addEventListener("change", () => this.draw());
+    return form;
   }
-
-  function drawMine() {
+  filtersOf() {
+    const issues = this.what.value === "issues";
+    if (this.filtered) return issues ? issueFilters(this.given).filters : peopleFilters(this.given);
+    const [since, until] = [this.since.value, this.until.value];
+    return {
+      state: issues ? this.state.value : "",
+      "created-since": since && dayBound(since, false),
+      "created-until": until && dayBound(until, true),
+    };
+  }
+  /** The export that the form describes, without its total. */
+  chosen() {
+    const [label, path, id] = LISTS[this.what.value];
+    const table = this.format.value === "csv";
+    const params = {
+      ...this.filtersOf(),
+      ...(this.what.value === "issues" && !table && { includes: ISSUE_MEMBERS }),
+      ...(id && { trailer: false, "sort-by": "creation-time", "sort-order": "asc" }),
+      format: this.format.value,
+    };
+    const name = `${this.what.value}.${this.format.value}`;
+    return { label, name, path: path(), params, table, id };
+  }
+  /** Names the formats as the list has them, and hides the filters that it lacks. */
+  drawForm(/** @type {boolean} */ importable) {
+    const issues = this.what.value === "issues";
+    const [lines, table] = this.format.options;
+    lines.textContent = importable ? JSON_LINES : "JSON lines";
+    table.textContent = issues ? "CSV: a table without messages" : "CSV: a table";
+    this.stateField.hidden = !issues;
+  }
+  async draw() {
+    this.turn += 1;
+    const { signal, turn } = this;
+    const chosen = this.chosen();
+    this.drawForm(Boolean(chosen.id));
+    const first = query({ ...this.filtersOf(), "page-size": 1 });
+    const answer = await call("GET", chosen.path + first, { signal, quiet: true });
+    if (turn !== this.turn) return;
+    const total = answer["total-hits"];
     fill(
-      mine,
-      downloads.length > 0 && h("h2", null, "Exports of this page"),
-      downloads.map((one) => {
-        const { name, total } = one.list;
-        const percent = Math.min(100, Math.floor((100 * one.records) / Math.max(1, total)));
-        return h(
-          "div",
-          { class: "row export" },
-          h("b", null, name),
-          bar(one.state === "done" ? 100 : percent, `progress of ${name}`),
-          h(
-            "span",
-            null,
-            `${count(one.records)} of ${count(Math.max(total, one.records))}, ${size(one.bytes)}`,
-          ),
-          one.state === "running" &&
-            !one.problem &&
-            one.records > 0 &&
-            h(
-              "span",
-              { class: "faint" },
-              `about ${span(((Date.now() - one.begun) * (total - one.records)) / one.records)} left`,
-            ),
-          one.problem && h("span", { class: "bad" }, one.problem),
-          one.state === "running" &&
-            button(
-              "Pause",
-              () => {
-                one.pause();
-                drawMine();
-              },
-              { class: "plain", "aria-label": `Pause ${name}` },
-            ),
-          (one.state === "paused" || one.state === "stopped") &&
-            button(
-              one.handle && !one.file ? "Begin again" : "Continue",
-              () => {
-                one.run();
-                drawMine();
-              },
-              {
-                class: "primary",
-                "aria-label": `${one.handle && !one.file ? "Begin again" : "Continue"} ${name}`,
-              },
-            ),
-          one.state === "done" && h("span", { class: "good" }, "complete"),
-          one.blob &&
-            button(
-              "Save",
-              () => {
-                save(/** @type {Blob} */ (one.blob), name);
-                one.saved = true;
-              },
-              { class: "primary", "aria-label": `Save ${name}` },
-            ),
-        );
-      }),
+      this.out,
+      total > 0
+        ? this.choicesOf(chosen, total)
+        : h("p", { class: "faint" }, "Nothing matches these filters."),
+      inShell(),
     );
   }
+  choicesOf(
+    /** @type {ReturnType<ExportsScreen["chosen"]>} */ chosen,
+    /** @type {number} */ total,
+  ) {
+    const { label, name, path, params, table, id } = chosen;
+    const start = async () => {
+      if (id) await Download.start({ name, path, params, table, id, total });
+      this.drawMine();
+    };
+    return [
+      h("p", null, h("span", { class: "number" }, count(total)), ` ${label}`),
+      h(
+        "div",
+        { class: "row" },
+        id && button(`Export ${name}`, start, { class: "primary" }),
+        h("a", { href: base + path + query(params), download: name }, `Download ${name}`),
+      ),
+      h(
+        "p",
+        { class: "faint below" },
+        id && "An export goes on by itself after an interruption. ",
+        "A download is left to the browser.",
+      ),
+    ];
+  }
+  drawMine() {
+    const rows = downloads.map((one) => downloadRow(one, () => this.drawMine()));
+    fill(this.mine, rows.length > 0 && h("h2", null, "Exports of this page"), rows);
+  }
+}
 
-  const form = h(
-    "form",
-    { class: "narrow", onsubmit: (/** @type {any} */ event) => event.preventDefault() },
-    filtered
-      ? h(
-          "p",
-          null,
-          `The filters of your list: `,
-          h(
-            "span",
-            { class: "mono" },
-            [...given].map(([name, value]) => `${name} ${value}`).join(", "),
-          ),
-          " ",
-          h("a", { href: "#/exports" }, "Choose others"),
-        )
-      : field("What", what),
-    field("Format", format),
-    h(
-      "div",
-      { hidden: filtered },
-      field("State", state),
-      field("Created since", since),
-      field("Created until", until),
-    ),
+/** How to export without a browser. */
+function inShell() {
+  const text =
+    "The program exports without a browser, " +
+    "and continues a broken export after its last complete line:";
+  const command = `caseload issues export --url ${base.replace(/\/$/, "")} -o issues.jsonl`;
+  return h(
+    "details",
+    null,
+    h("summary", null, "In a shell"),
+    h("p", null, text),
+    h("pre", { tabindex: 0 }, command),
   );
-  form.addEventListener("change", () => draw());
-  const timer = setInterval(drawMine, REDRAW_MS);
-  leaving(() => clearInterval(timer));
-  drawMine();
-  await draw();
-  return [head("Exports"), h("div", { class: "columns" }, form, h("div", null, out, mine))];
+}
+
+/** A download of this page: how far it is, and what can be done. */
+function downloadRow(/** @type {Download} */ one, /** @type {()=>void} */ redraw) {
+  const { name, total } = one.list;
+  const done = one.state === "done";
+  const percent = Math.min(100, Math.floor((100 * one.records) / Math.max(1, total)));
+  const whole = Math.max(total, one.records);
+  const left = ((Date.now() - one.begun) * (total - one.records)) / one.records;
+  return h(
+    "div",
+    { class: "row export" },
+    h("b", null, name),
+    bar(done ? 100 : percent, `progress of ${name}`),
+    h("span", null, `${count(one.records)} of ${count(whole)}, ${size(one.bytes)}`),
+    one.state === "running" &&
+      !one.problem &&
+      one.records > 0 &&
+      h("span", { class: "faint" }, `about ${span(left)} left`),
+    one.problem && h("span", { class: "bad" }, one.problem),
+    stepOf(one, redraw),
+    done && h("span", { class: "good" }, "complete"),
+    one.blob && saveButton(one, one.blob),
+  );
+}
+
+/** The button that pauses a download or continues it. */
+function stepOf(/** @type {Download} */ one, /** @type {()=>void} */ redraw) {
+  const { name } = one.list;
+  if (one.state === "done") return null;
+  const running = one.state === "running";
+  const verb = running ? "Pause" : one.handle && !one.file ? "Begin again" : "Continue";
+  const work = () => {
+    if (running) one.pause();
+    else one.run();
+    redraw();
+  };
+  const props = { class: running ? "plain" : "primary", "aria-label": `${verb} ${name}` };
+  return button(verb, work, props);
+}
+
+function saveButton(/** @type {Download} */ one, /** @type {Blob} */ blob) {
+  const { name } = one.list;
+  const work = () => {
+    save(blob, name);
+    one.saved = true;
+  };
+  return button("Save", work, { class: "primary", "aria-label": `Save ${name}` });
 }

@@ -100,208 +100,212 @@ export function filtersOf(/** @type {URLSearchParams} */ params) {
   return { filters: all, order: { "sort-by": by, "sort-order": order } };
 }
 
-export default async function issues(
-  /** @type {any} */ { params, signal, go, keys, reload, returning },
-) {
-  const { filters, order } = filtersOf(params);
-  const marked = new Map();
-  const heading = h("span", { class: "number", role: "status" });
-  const bulk = h("div", { class: "row" });
+export default async function issues(/** @type {any} */ context) {
+  const { params, go, keys, reload } = context;
+  const screen = new IssuesScreen(context);
   const body = h("div", { class: "grow" });
-  const list = longList({
-    height: 44,
-    label: "Issues",
-    row,
-    missing,
-    open: (issue) => go(`issue/${issue.id}`),
-    name: `issues?${params}`,
-    returning,
-  });
-
-  function row(/** @type {any} */ issue) {
-    const toggle = (/** @type {any} */ event) => {
-      event.stopPropagation();
-      mark(issue);
-    };
-    return h(
-      "div",
-      { class: "issue-row", onclick: () => go(`issue/${issue.id}`) },
-      can("write") &&
-        h(
-          "span",
-          { class: "mark", onclick: toggle, title: "mark for an edit of many (x)" },
-          marked.has(String(issue.id)) ? "☑" : "☐",
-        ),
-      h("span", { class: "faint mono id" }, `#${issue.id}`),
-      h("span", { class: "title", dir: "auto" }, short(issue.title) || "(without a title)"),
-      h(
-        "span",
-        { class: "tags" },
-        issue.tags
-          .slice(0, 3)
-          .map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
-      ),
-      h(
-        "span",
-        { class: "who-cell faint", dir: "auto" },
-        short(issue.author_name || issue.author_email, 60),
-      ),
-      h("span", { class: "pill-cell" }, pill(issue.state_data.state)),
-      h("span", { class: "faint when" }, time(issue.created_at)),
-    );
-  }
-  function mark(/** @type {any} */ issue) {
-    const id = String(issue.id);
-    if (!can("write")) return;
-    if (marked.has(id)) marked.delete(id);
-    else if (marked.size < EDIT_MAX) marked.set(id, issue);
-    drawBulk();
-    list.redraw();
-  }
-  /** Marks every issue that the filters find. */
-  async function markAll() {
-    for (let page = 1; (page - 1) * MARK_PAGE < pages.length; page++) {
-      for (const issue of (await ask({ page, "page-size": MARK_PAGE })).issues)
-        if (marked.size < EDIT_MAX) marked.set(String(issue.id), issue);
-    }
-    drawBulk();
-    list.redraw();
-  }
-  function drawBulk() {
-    fill(
-      bulk,
-      marked.size > 0 && [
-        h("b", null, `${count(marked.size)} marked`),
-        pages.length > marked.size &&
-          pages.length <= EDIT_MAX &&
-          button(`Mark all ${count(pages.length)}`, markAll),
-        button("Edit them", edit, { class: "primary" }),
-        button("Unmark", () => {
-          marked.clear();
-          drawBulk();
-          list.redraw();
-        }),
-      ],
-    );
-  }
-  async function edit() {
-    if (await editMany([...marked.values()])) reload();
-  }
-  const pages = new Pages({
-    key: "issues",
-    order: { ...BOUNDS[order["sort-by"]], newest: order["sort-order"] === "desc" },
-    ask,
-  });
-  /** @returns {Promise<any>} */
-  function ask(/** @type {any} */ page) {
-    return call(
-      "GET",
-      v1(`issues${query({ ...filters, ...order, excludes: ["messages"], ...page })}`),
-      { signal, quiet: pages.length > 0 },
-    );
-  }
-  function missing() {
-    pages.load(list.seen, () => list.redraw()).catch(refused);
-  }
   try {
-    await pages.begin();
-    fill(heading, count(pages.length));
-    document.title = `Issues (${count(pages.length)}) · Caseload`;
-    list.set(pages);
-    fill(
-      body,
-      pages.length
-        ? list.element
-        : [...params.keys()].length
-          ? empty("No issue matches", h("a", { href: "#/issues" }, "Remove all filters"))
-          : empty(
-              "No issues yet",
-              h("a", { href: "#/new-import" }, "Import some"),
-              " from a file, or send them through the API.",
-            ),
-    );
+    await screen.begin();
+    fill(body, screen.contents());
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
     fill(body, failed(error, reload));
-    fill(heading, "");
   }
+  const { list } = screen;
   const search = input({
     type: "search",
     "aria-label": "Search issues",
     placeholder: "Words in title, messages, notes  ( / )",
     value: params.get("text") ?? "",
   });
-  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
-    const next = new URLSearchParams(params);
-    if (value) next.set(name, value);
-    else next.delete(name);
-    const text = next.toString();
-    go(`issues${text && `?${text}`}`);
-  };
   keys({
     j: () => list.move(1),
     k: () => list.move(-1),
     Enter: () => list.openSelected(),
     "/": () => search.focus(),
-    x: () => list.selected && mark(list.selected),
+    x: () => list.selected && screen.mark(list.selected),
   });
-  const chips = [...params]
-    .filter(([name, value]) => FILTERS[name] && name !== "text" && value)
-    .map(([name, value]) =>
-      h(
-        "span",
-        { class: "chip" },
-        `${FILTERS[name][0]}: ${value === OPEN ? "open" : short(value, 40)}`,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "plain",
-            "aria-label": `Remove the filter ${FILTERS[name][0]}`,
-            onclick: () => set(name, ""),
-          },
-          "×",
-        ),
-      ),
-    );
   return h(
     "div",
     { class: "fill" },
     head(
-      ["Issues ", heading],
-      bulk,
+      ["Issues ", screen.heading],
+      screen.bulk,
       exportLink("issues", params),
       can("write") && button("New issue", () => create(go)),
     ),
-    h(
-      "form",
-      {
-        class: "row filters",
-        role: "search",
-        onsubmit: (/** @type {any} */ event) => {
-          event.preventDefault();
-          set("text", search.value.trim());
-        },
-      },
-      search,
-      select(STATE_OPTIONS, {
-        "aria-label": "State",
-        value: params.get("state") ?? "",
-        onchange: (/** @type {any} */ event) => set("state", event.target.value),
-      }),
-      select(SORTS, {
-        "aria-label": "Order",
-        value: params.get("sort") ?? "creation-time desc",
-        onchange: (/** @type {any} */ event) => set("sort", event.target.value),
-      }),
-      button("Add a filter", () => addFilter(set)),
-      chips,
-    ),
+    screen.filtersForm(search),
     body,
   );
 }
 
-async function addFilter(/** @type {any} */ set) {
+class IssuesScreen {
+  constructor(/** @type {any} */ { params, signal, go, reload, returning }) {
+    this.params = /** @type {URLSearchParams} */ (params);
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.go = go;
+    this.reload = reload;
+    const { filters, order } = filtersOf(params);
+    this.wanted = { ...filters, ...order };
+    /** Issues marked for an edit of many, by their ids. */
+    this.marked = /** @type {Map<string, any>} */ (new Map());
+    this.heading = h("span", { class: "number", role: "status" });
+    this.bulk = h("div", { class: "row" });
+    this.list = longList({
+      height: 44,
+      label: "Issues",
+      row: (issue) => this.row(issue),
+      missing: () => this.pages.load(this.list.seen, () => this.list.redraw()).catch(refused),
+      open: (issue) => go(`issue/${issue.id}`),
+      name: `issues?${params}`,
+      returning,
+    });
+    this.pages = new Pages({
+      key: "issues",
+      order: { ...BOUNDS[order["sort-by"]], newest: order["sort-order"] === "desc" },
+      ask: (page) => this.ask(page),
+    });
+  }
+  async begin() {
+    const { pages } = this;
+    await pages.begin();
+    fill(this.heading, count(pages.length));
+    document.title = `Issues (${count(pages.length)}) · Caseload`;
+    this.list.set(pages);
+  }
+  /** The list, or why it is empty. */
+  contents() {
+    if (this.pages.length) return this.list.element;
+    if (this.params.size)
+      return empty("No issue matches", h("a", { href: "#/issues" }, "Remove all filters"));
+    const link = h("a", { href: "#/new-import" }, "Import some");
+    return empty("No issues yet", link, " from a file, or send them through the API.");
+  }
+  /** @returns {Promise<any>} */
+  ask(/** @type {any} */ page) {
+    const wanted = query({ ...this.wanted, excludes: ["messages"], ...page });
+    const quiet = this.pages.length > 0;
+    return call("GET", v1(`issues${wanted}`), { signal: this.signal, quiet });
+  }
+  row(/** @type {any} */ issue) {
+    const toggle = (/** @type {any} */ event) => {
+      event.stopPropagation();
+      this.mark(issue);
+    };
+    const marked = this.marked.has(String(issue.id));
+    const hint = "mark for an edit of many (x)";
+    const tags = issue.tags.slice(0, 3);
+    const author = short(issue.author_name || issue.author_email, 60);
+    return h(
+      "div",
+      { class: "issue-row", onclick: () => this.go(`issue/${issue.id}`) },
+      can("write") &&
+        h("span", { class: "mark", onclick: toggle, title: hint }, marked ? "☑" : "☐"),
+      h("span", { class: "faint mono id" }, `#${issue.id}`),
+      h("span", { class: "title", dir: "auto" }, short(issue.title) || "(without a title)"),
+      h(
+        "span",
+        { class: "tags" },
+        tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
+      ),
+      h("span", { class: "who-cell faint", dir: "auto" }, author),
+      h("span", { class: "pill-cell" }, pill(issue.state_data.state)),
+      h("span", { class: "faint when" }, time(issue.created_at)),
+    );
+  }
+  mark(/** @type {any} */ issue) {
+    const { marked } = this;
+    const id = String(issue.id);
+    if (!can("write")) return;
+    if (marked.has(id)) marked.delete(id);
+    else if (marked.size < EDIT_MAX) marked.set(id, issue);
+    this.drawMarks();
+  }
+  /** Marks every issue that the filters find. */
+  async markAll() {
+    const { marked, pages } = this;
+    for (let page = 1; (page - 1) * MARK_PAGE < pages.length; page++) {
+      for (const issue of (await this.ask({ page, "page-size": MARK_PAGE })).issues)
+        if (marked.size < EDIT_MAX) marked.set(String(issue.id), issue);
+    }
+    this.drawMarks();
+  }
+  unmark() {
+    this.marked.clear();
+    this.drawMarks();
+  }
+  drawMarks() {
+    const { marked, pages } = this;
+    const edit = async () => {
+      if (await editMany([...marked.values()])) this.reload();
+    };
+    fill(
+      this.bulk,
+      marked.size > 0 && [
+        h("b", null, `${count(marked.size)} marked`),
+        pages.length > marked.size &&
+          pages.length <= EDIT_MAX &&
+          button(`Mark all ${count(pages.length)}`, () => this.markAll()),
+        button("Edit them", edit, { class: "primary" }),
+        button("Unmark", () => this.unmark()),
+      ],
+    );
+    this.list.redraw();
+  }
+  /** Shows the list with another value of a filter, or without it. */
+  set(/** @type {string} */ name, /** @type {string} */ value) {
+    const next = new URLSearchParams(this.params);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    const text = next.toString();
+    this.go(`issues${text && `?${text}`}`);
+  }
+  filtersForm(/** @type {any} */ search) {
+    const { params } = this;
+    const find = (/** @type {any} */ event) => {
+      event.preventDefault();
+      this.set("text", search.value.trim());
+    };
+    return h(
+      "form",
+      { class: "row filters", role: "search", onsubmit: find },
+      search,
+      select(STATE_OPTIONS, {
+        "aria-label": "State",
+        value: params.get("state") ?? "",
+        onchange: (/** @type {any} */ event) => this.set("state", event.target.value),
+      }),
+      select(SORTS, {
+        "aria-label": "Order",
+        value: params.get("sort") ?? "creation-time desc",
+        onchange: (/** @type {any} */ event) => this.set("sort", event.target.value),
+      }),
+      button("Add a filter", () => addFilter((name, value) => this.set(name, value))),
+      [...params]
+        .filter(([name, value]) => FILTERS[name] && name !== "text" && value)
+        .map(([name, value]) => this.chip(name, value)),
+    );
+  }
+  /** A filter that is set, and the button that removes it. */
+  chip(/** @type {string} */ name, /** @type {string} */ value) {
+    const [label] = FILTERS[name];
+    const remove = {
+      type: "button",
+      class: "plain",
+      "aria-label": `Remove the filter ${label}`,
+      onclick: () => this.set(name, ""),
+    };
+    const text = `${label}: ${value === OPEN ? "open" : short(value, 40)}`;
+    return h("span", { class: "chip" }, text, h("button", remove, "×"));
+  }
+}
+
+const VALUE_HINT =
+  "Tags: several with commas mean all of them. Assignee: an id, or unassigned. " +
+  'Custom fields: as the API takes them, such as {"dropdown":{"and":{"plan":{"is":"gold"}}}}.';
+
+/** Asks for a filter. @param {(name:string, value:string)=>void} set */
+async function addFilter(set) {
   const names = Object.fromEntries(
     Object.entries(FILTERS)
       .filter(([name]) => !["text", "state", "person"].includes(name))
@@ -312,18 +316,10 @@ async function addFilter(/** @type {any} */ set) {
     onchange: () =>
       (value.type = DAYS.has(kind.value) ? "date" : kind.value === "rating" ? "number" : "text"),
   });
-  await dialog(
-    "Add a filter",
-    [
-      field("Field", kind),
-      field(
-        "Value",
-        value,
-        'Tags: several with commas mean all of them. Assignee: an id, or unassigned. Custom fields: as the API takes them, such as {"dropdown":{"and":{"plan":{"is":"gold"}}}}.',
-      ),
-    ],
-    { label: "Add", work: () => set(kind.value, value.value.trim()) },
-  );
+  await dialog("Add a filter", [field("Field", kind), field("Value", value, VALUE_HINT)], {
+    label: "Add",
+    work: () => set(kind.value, value.value.trim()),
+  });
 }
 
 async function create(/** @type {any} */ go) {

@@ -1,4 +1,5 @@
-// Overview: how many issues in which state, how many by day, which tasks run, and whether all is well.
+// Overview: how many issues in which state, how many by day, which tasks run, and whether the
+// server is ready.
 import { call, has, query, send, tasks, v1, v2 } from "./api.js";
 import { bars, columns } from "./charts.js";
 import { OPEN, STATES, count, short, span, time } from "./format.js";
@@ -7,6 +8,7 @@ import { h, update } from "./view.js";
 
 const REFRESH_MS = 4000;
 const DAYS = 14;
+const TASKS = 8;
 const DAY_MS = 86400000;
 const MONTHS = [
   "January",
@@ -23,178 +25,175 @@ const MONTHS = [
   "December",
 ];
 
-const total = async (/** @type {any} */ params, /** @type {any} */ signal) =>
-  (
-    await call("GET", v1(`issues${query({ ...params, "page-size": 1, excludes: ["messages"] })}`), {
-      signal,
-      quiet: true,
-    })
-  )["total-hits"];
-
 export default async function overview(/** @type {any} */ { signal, leaving }) {
-  const figures = h("div", { class: "facts" });
-  const running = h("section", { "aria-label": "Tasks" });
-  const byState = h("section", { "aria-label": "Issues by state" });
-  const byDay = h("section", { "aria-label": "Issues by day" });
-  const health = h("span", { role: "status" });
-  const known = /** @type {Record<string, any>} */ ({});
-  const states = async () => {
+  const screen = new Overview(signal);
+  await screen.begin();
+  const timer = setInterval(() => !document.hidden && screen.refresh().catch(() => {}), REFRESH_MS);
+  leaving(() => clearInterval(timer));
+  return [
+    head("Overview", screen.health),
+    screen.figures,
+    h("div", { class: "columns" }, screen.byState, screen.byDay),
+    screen.running,
+  ];
+}
+
+class Overview {
+  constructor(/** @type {AbortSignal} */ signal) {
+    this.options = { signal, quiet: true };
+    this.figures = h("div", { class: "facts" });
+    this.running = h("section", { "aria-label": "Tasks" });
+    this.byState = h("section", { "aria-label": "Issues by state" });
+    this.byDay = h("section", { "aria-label": "Issues by day" });
+    this.health = h("span", { role: "status" });
+    /** The totals, each as soon as the server said it. */
+    this.known = /** @type {Record<string, any>} */ ({});
+  }
+  async begin() {
+    const issues = this.states().then(() => this.days());
+    await Promise.all([issues, this.tasks(), this.ready(), this.people()]);
+    this.totals();
+  }
+  /** Days change so rarely that they stay. */
+  async refresh() {
+    await Promise.all([this.tasks(), this.states(), this.ready(), this.people()]);
+    this.totals();
+  }
+  get(/** @type {string} */ path) {
+    return call("GET", path, this.options);
+  }
+  /** How many issues there are with these parameters. */
+  async total(/** @type {any} */ params) {
+    const wanted = query({ ...params, "page-size": 1, excludes: ["messages"] });
+    return (await this.get(v1(`issues${wanted}`)))["total-hits"];
+  }
+  async states() {
     const groups = has("counts")
-      ? (await call("GET", v1("issues/counts?group-by=state"), { signal, quiet: true })).groups
+      ? (await this.get(v1("issues/counts?group-by=state"))).groups
       : await Promise.all(
-          STATES.map(async (state) => ({ state, count: await total({ state }, signal) })),
+          STATES.map(async (state) => ({ state, count: await this.total({ state }) })),
         );
     const found = STATES.map((state) => ({
       name: state,
-      count: groups.find((/** @type {any} */ g) => g.state === state)?.count ?? 0,
+      count: groups.find((/** @type {any} */ group) => group.state === state)?.count ?? 0,
       href: `#/issues?state=${state}`,
     }));
     const sum = (/** @type {typeof found} */ some) =>
       some.reduce((before, group) => before + group.count, 0);
+    const { known } = this;
     known.issues = sum(found);
     known.open = sum(found.filter((group) => OPEN.split(",").includes(group.name)));
-    update(byState, found, () => [
+    update(this.byState, found, () => [
       h("h2", null, "Issues by state"),
-      known.issues
-        ? bars("Issues by state", found)
-        : empty(
-            "No issues yet",
-            h("a", { href: "#/new-import" }, "Import some"),
-            " from a file, or send them through the API.",
-          ),
+      known.issues ? bars("Issues by state", found) : noIssues(),
     ]);
-  };
-  const days = async () => {
+  }
+  async days() {
     const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     const first = today - (DAYS - 1) * DAY_MS;
     const starts = Array.from({ length: DAYS }, (_, at) => first + at * DAY_MS);
-    const name = (/** @type {number} */ at) => new Date(at).toISOString().slice(0, 10);
-    let found = [];
-    if (has("counts")) {
-      const answer = await call(
-        "GET",
-        v1(`issues/counts${query({ "group-by": "created-day", "created-since": first })}`),
-        { signal, quiet: true },
-      );
-      found = starts.map((start) => ({
-        name: name(start),
-        count:
-          answer.groups.find((/** @type {any} */ g) => g["created-day"] === name(start))?.count ??
-          0,
-      }));
-    } else {
-      found = await Promise.all(
-        starts.map(async (start) => ({
-          name: name(start),
-          count: await total(
-            { "created-since": start, "created-until": start + DAY_MS - 1 },
-            signal,
-          ),
-        })),
-      );
-    }
-    const [from, to] = [first, today].map(
-      (at) => `${new Date(at).getUTCDate()} ${MONTHS[new Date(at).getUTCMonth()]}`,
-    );
+    const found = await (has("counts") ? this.countsOf(starts) : this.totalsOf(starts));
+    const any = this.known.issues > 0;
+    const days = `${dayOf(first)} to ${dayOf(today)}, UTC`;
     update(
-      byDay,
-      [found, known.issues > 0],
+      this.byDay,
+      [found, any],
       () =>
-        known.issues > 0 && [
-          h("h2", null, "Created by day ", h("span", { class: "faint" }, `${from} to ${to}, UTC`)),
+        any && [
+          h("h2", null, "Created by day ", h("span", { class: "faint" }, days)),
           columns("Issues by day of creation", found),
         ],
     );
-  };
-  const people = async () => {
-    if (has("profiles"))
-      known.people = (
-        await call("GET", `${v2("identity/core_profiles")}?page-size=1`, { signal, quiet: true })
-      )["total-hits"];
-  };
-  const live = async () => {
-    const lists = await Promise.all(
-      ["identity", "issues"].map(async (family) =>
-        (await call("GET", tasks(family, "") + "?page-size=8", { signal, quiet: true })).tasks.map(
-          (/** @type {any} */ task) => ({ ...task, family }),
-        ),
-      ),
-    );
-    const found = lists
-      .flat()
-      .sort((a, b) => b.created_at - a.created_at)
-      .slice(0, 8);
-    known.working = lists.flat().filter((task) => task.status !== "completed").length;
-    const rows = () =>
-      found.map((task) => [
-        taskLink(task),
-        taskState(task),
-        short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
-        count(task.counts.total),
-        failedCount(task),
-        time(task.created_at),
-        task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
-      ]);
-    update(running, found, () => [
+  }
+  /** The issues of each day, as the server counts them. */
+  async countsOf(/** @type {number[]} */ starts) {
+    const wanted = query({ "group-by": "created-day", "created-since": starts[0] });
+    const { groups } = await this.get(v1(`issues/counts${wanted}`));
+    return starts.map(nameOf).map((name) => ({
+      name,
+      count: groups.find((/** @type {any} */ group) => group["created-day"] === name)?.count ?? 0,
+    }));
+  }
+  /** The same from a server that does not count by day. */
+  totalsOf(/** @type {number[]} */ starts) {
+    const one = async (/** @type {number} */ start) => {
+      const bounds = { "created-since": start, "created-until": start + DAY_MS - 1 };
+      return { name: nameOf(start), count: await this.total(bounds) };
+    };
+    return Promise.all(starts.map(one));
+  }
+  async people() {
+    if (!has("profiles")) return;
+    const answer = await this.get(`${v2("identity/core_profiles")}?page-size=1`);
+    this.known.people = answer["total-hits"];
+  }
+  async tasks() {
+    const list = async (/** @type {string} */ family) => {
+      const answer = await this.get(`${tasks(family, "")}?page-size=${TASKS}`);
+      return answer.tasks.map((/** @type {any} */ task) => ({ ...task, family }));
+    };
+    const all = (await Promise.all(["identity", "issues"].map(list))).flat();
+    const found = all.sort((a, b) => b.created_at - a.created_at).slice(0, TASKS);
+    this.known.working = all.filter((task) => task.status !== "completed").length;
+    const heads = ["action", "state", "from", "entries", "failed", "sent", "took"];
+    update(this.running, found, () => [
       h("h2", null, "Latest tasks"),
       found.length
-        ? h(
-            "div",
-            { class: "cards" },
-            table(
-              "Latest tasks",
-              ["action", "state", "from", "entries", "failed", "sent", "took"],
-              rows(),
-              [3, 4],
-            ),
-          )
+        ? h("div", { class: "cards" }, table("Latest tasks", heads, found.map(taskRow), [3, 4]))
         : empty("No tasks yet", "Imports and bulk exports appear here while they run."),
     ]);
-  };
-  const ready = async () => {
-    const answer = await send("GET", "readyz", { quiet: true, signal }).catch((error) => error);
-    update(health, answer.ok, () =>
+  }
+  async ready() {
+    const answer = await send("GET", "readyz", this.options).catch((error) => error);
+    update(this.health, answer.ok, () =>
       pill(answer.ok ? "ready" : "not ready", answer.ok ? "server ready" : "server not ready"),
     );
-  };
-  const totals = () =>
-    update(figures, known, () => {
-      const figure = (
-        /** @type {number|undefined} */ n,
-        /** @type {string} */ text,
-        /** @type {string} */ href,
-      ) =>
-        n !== undefined &&
-        h(
-          "a",
-          { class: "fact", href },
-          h("span", { class: "number" }, count(n)),
-          h("span", { class: "faint" }, text),
-        );
-      return [
-        figure(
-          known.open,
-          known.open === 1 ? "open issue" : "open issues",
-          `#/issues?state=${OPEN}`,
-        ),
-        figure(known.issues, "issues in all", "#/issues"),
-        figure(known.people, known.people === 1 ? "person" : "people", "#/people"),
-        figure(known.working, known.working === 1 ? "task at work" : "tasks at work", "#/imports"),
-      ];
-    });
-  await Promise.all([states().then(days), live(), ready(), people()]);
-  totals();
-  const timer = setInterval(() => {
-    if (!document.hidden)
-      Promise.all([live(), states(), ready(), people()])
-        .then(totals)
-        .catch(() => {});
-  }, REFRESH_MS);
-  leaving(() => clearInterval(timer));
-  return [
-    head("Overview", health),
-    figures,
-    h("div", { class: "columns" }, byState, byDay),
-    running,
-  ];
+  }
+  totals() {
+    const { open, issues, people, working } = this.known;
+    update(this.figures, this.known, () => [
+      figure(open, open === 1 ? "open issue" : "open issues", `#/issues?state=${OPEN}`),
+      figure(issues, "issues in all", "#/issues"),
+      figure(people, people === 1 ? "person" : "people", "#/people"),
+      figure(working, working === 1 ? "task at work" : "tasks at work", "#/imports"),
+    ]);
+  }
+}
+
+/** A total that leads to its list, once it is known. */
+const figure = (
+  /** @type {number|undefined} */ n,
+  /** @type {string} */ text,
+  /** @type {string} */ href,
+) =>
+  n !== undefined &&
+  h(
+    "a",
+    { class: "fact", href },
+    h("span", { class: "number" }, count(n)),
+    h("span", { class: "faint" }, text),
+  );
+
+const noIssues = () =>
+  empty(
+    "No issues yet",
+    h("a", { href: "#/new-import" }, "Import some"),
+    " from a file, or send them through the API.",
+  );
+
+const taskRow = (/** @type {any} */ task) => [
+  taskLink(task),
+  taskState(task),
+  short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
+  count(task.counts.total),
+  failedCount(task),
+  time(task.created_at),
+  task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
+];
+
+/** A day as the API names it, and as people do. */
+const nameOf = (/** @type {number} */ ms) => new Date(ms).toISOString().slice(0, 10);
+function dayOf(/** @type {number} */ ms) {
+  const day = new Date(ms);
+  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]}`;
 }

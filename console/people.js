@@ -30,89 +30,17 @@ export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
   ),
 });
 
-export default async function people(
-  /** @type {any} */ { params, signal, go, keys, reload, returning },
-) {
-  const filters = filtersOf(params);
-  /** Who asks for times of change wants the last change first. */
-  const changed = params.has("updated-since") || params.has("updated-until");
+export default async function people(/** @type {any} */ context) {
+  const { params, go, keys, reload } = context;
+  const found = new PeopleList(context);
+  const { list, pages } = found;
   const heading = h("span", { class: "number", role: "status" });
-  const list = longList({
-    height: 44,
-    label: "People",
-    missing,
-    name: `people?${params}`,
-    returning,
-    open: (person) => go(`person/${person["core-profile-id"]}`),
-    row: (person) =>
-      h(
-        "div",
-        { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
-        h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
-        h(
-          "span",
-          { class: "grow faint clip" },
-          identitiesOf(person)
-            .slice(0, 3)
-            .map(([type, value]) =>
-              type === "email"
-                ? short(value, 60)
-                : `${type.replaceAll("_", " ")} ${short(value, 40)}`,
-            )
-            .join(" · "),
-        ),
-        h(
-          "span",
-          { class: "tags" },
-          (person.tags ?? [])
-            .slice(0, 3)
-            .map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
-        ),
-        h("span", { class: "faint when" }, time(person.created_at)),
-      ),
-  });
-  const pages = new Pages({
-    ask,
-    key: "core_profiles",
-    order: {
-      since: changed ? "updated-since" : "created-since",
-      until: changed ? "updated-until" : "created-until",
-      newest: true,
-      of: (person) => [changed ? person.updated_at : person.created_at, person["core-profile-id"]],
-    },
-  });
-  /** @returns {Promise<any>} */
-  function ask(/** @type {any} */ page) {
-    return call(
-      "GET",
-      `${v2("identity/core_profiles")}${query({ ...filters, "sort-by": changed ? "update-time" : "creation-time", ...page })}`,
-      { signal, quiet: pages.length > 0 },
-    );
-  }
-  function missing() {
-    pages.load(list.seen, () => list.redraw()).catch(refused);
-  }
   const body = h("div", { class: "grow" });
   try {
     await pages.begin();
     fill(heading, count(pages.length));
     list.set(pages);
-    fill(
-      body,
-      pages.length
-        ? list.element
-        : [...params.keys()].length
-          ? empty(
-              "Nobody found",
-              "Search for a part of the name, an e-mail address, or type:value. ",
-              h("a", { href: "#/people" }, "Remove all filters"),
-            )
-          : empty(
-              "No people yet",
-              h("a", { href: "#/new-import" }, "Import profiles"),
-              " from a file.",
-            ),
-    );
+    fill(body, pages.length ? list.element : nobody(params));
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
     fill(body, failed(error, reload));
@@ -123,40 +51,6 @@ export default async function people(
     "aria-label": "Find people",
     placeholder: "Name, e-mail or uid:…  ( / )",
   });
-  const tag = input({ value: params.get("tag") ?? "", "aria-label": "Tag", placeholder: "Tag" });
-  const country = input({
-    value: params.get("country") ?? "",
-    "aria-label": "Country",
-    placeholder: "Country, such as DE",
-  });
-  const language = input({
-    value: params.get("language") ?? "",
-    "aria-label": "Language",
-    placeholder: "Language, such as de",
-  });
-  const segment = input({
-    value: params.get("segment") ?? "",
-    "aria-label": "Segment",
-    placeholder: "Segment",
-  });
-  const days = DAYS.map(([name, label]) => ({
-    name,
-    label,
-    box: input({ type: "date", value: params.get(name) ?? "" }),
-  }));
-  const folded = [language, segment, ...days.map((day) => day.box)];
-  const submit = (/** @type {any} */ event) => {
-    event.preventDefault();
-    const pairs = Object.entries({
-      q: search.value.trim(),
-      tag: tag.value.trim(),
-      country: country.value.trim(),
-      language: language.value.trim(),
-      segment: segment.value.trim(),
-      ...Object.fromEntries(days.map((day) => [day.name, day.box.value])),
-    }).filter(([, value]) => value);
-    go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
-  };
   keys({
     j: () => list.move(1),
     k: () => list.move(-1),
@@ -167,26 +61,127 @@ export default async function people(
     "div",
     { class: "fill" },
     head(["People ", heading], exportLink("core_profiles", params)),
-    h(
-      "form",
-      { class: "row filters", role: "search", onsubmit: submit },
-      search,
-      tag,
-      country,
-      h("button", { type: "submit" }, "Find"),
-      h(
-        "details",
-        { class: "days", open: folded.some((box) => box.value) },
-        h("summary", null, "More filters"),
-        h(
-          "div",
-          { class: "row" },
-          language,
-          segment,
-          days.map((day) => h("label", { class: "faint" }, day.label, " ", day.box)),
-        ),
-      ),
-    ),
+    filtersForm(params, search, go),
     body,
+  );
+}
+
+/** The people whom the filters of an address find. */
+class PeopleList {
+  constructor(/** @type {any} */ { params, signal, go, returning }) {
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.filters = filtersOf(params);
+    /** Who asks for times of change wants the last change first. */
+    this.changed = params.has("updated-since") || params.has("updated-until");
+    const open = (/** @type {any} */ person) => go(`person/${person["core-profile-id"]}`);
+    this.list = longList({
+      height: 44,
+      label: "People",
+      missing: () => this.pages.load(this.list.seen, () => this.list.redraw()).catch(refused),
+      name: `people?${params}`,
+      returning,
+      open,
+      row: (person) => rowOf(person, () => open(person)),
+    });
+    const kind = this.changed ? "updated" : "created";
+    this.pages = new Pages({
+      ask: (page) => this.ask(page),
+      key: "core_profiles",
+      order: {
+        since: `${kind}-since`,
+        until: `${kind}-until`,
+        newest: true,
+        of: (person) => [person[`${kind}_at`], person["core-profile-id"]],
+      },
+    });
+  }
+  /** @returns {Promise<any>} */
+  ask(/** @type {any} */ page) {
+    const order = this.changed ? "update-time" : "creation-time";
+    const wanted = query({ ...this.filters, "sort-by": order, ...page });
+    const options = { signal: this.signal, quiet: this.pages.length > 0 };
+    return call("GET", v2("identity/core_profiles") + wanted, options);
+  }
+}
+
+function rowOf(/** @type {any} */ person, /** @type {()=>void} */ open) {
+  const identities = identitiesOf(person)
+    .slice(0, 3)
+    .map(([type, value]) =>
+      type === "email" ? short(value, 60) : `${type.replaceAll("_", " ")} ${short(value, 40)}`,
+    );
+  const tags = (person.tags ?? []).slice(0, 3);
+  return h(
+    "div",
+    { class: "issue-row person-row", onclick: open },
+    h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
+    h("span", { class: "grow faint clip" }, identities.join(" · ")),
+    h(
+      "span",
+      { class: "tags" },
+      tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
+    ),
+    h("span", { class: "faint when" }, time(person.created_at)),
+  );
+}
+
+/** Why the list is empty. */
+function nobody(/** @type {URLSearchParams} */ params) {
+  if (!params.size)
+    return empty(
+      "No people yet",
+      h("a", { href: "#/new-import" }, "Import profiles"),
+      " from a file.",
+    );
+  return empty(
+    "Nobody found",
+    "Search for a part of the name, an e-mail address, or type:value. ",
+    h("a", { href: "#/people" }, "Remove all filters"),
+  );
+}
+
+function filtersForm(
+  /** @type {URLSearchParams} */ params,
+  /** @type {any} */ search,
+  /** @type {(path:string)=>void} */ go,
+) {
+  const text = (/** @type {string} */ name, /** @type {string} */ label, hint = label) =>
+    input({ value: params.get(name) ?? "", "aria-label": label, placeholder: hint });
+  const texts = {
+    q: search,
+    tag: text("tag", "Tag"),
+    country: text("country", "Country", "Country, such as DE"),
+    language: text("language", "Language", "Language, such as de"),
+    segment: text("segment", "Segment"),
+  };
+  const days = DAYS.map(([name, label]) => ({
+    name,
+    label,
+    box: input({ type: "date", value: params.get(name) ?? "" }),
+  }));
+  const submit = (/** @type {any} */ event) => {
+    event.preventDefault();
+    const pairs = [
+      ...Object.entries(texts).map(([name, box]) => [name, box.value.trim()]),
+      ...days.map((day) => [day.name, day.box.value]),
+    ].filter(([, value]) => value);
+    go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
+  };
+  const { tag, country, language, segment } = texts;
+  const folded = [language, segment, ...days.map((day) => day.box)];
+  const dayFields = days.map((day) => h("label", { class: "faint" }, day.label, " ", day.box));
+  return h(
+    "form",
+    { class: "row filters", role: "search", onsubmit: submit },
+    search,
+    tag,
+    country,
+    h("button", { type: "submit" }, "Find"),
+    h(
+      "details",
+      { class: "days", open: folded.some((box) => box.value) },
+      h("summary", null, "More filters"),
+      h("div", { class: "row" }, language, segment, dayFields),
+    ),
   );
 }

@@ -18,150 +18,151 @@ const ACTIONS = [
   "delete_issues",
 ];
 const FILTERS = {
+  action: ACTIONS,
   status: ["created", "queued", "processing", "completed"],
   outcome: ["succeeded", "completed_with_errors", "failed", "cancelled"],
 };
 const REFRESH_MS = 3000;
 
-export default async function imports(/** @type {any} */ { params, signal, go, keys, leaving }) {
-  const page = Number(params.get("page") ?? 1);
-  const action = params.get("action") ?? "";
-  const families = !action
-    ? ["identity", "issues"]
-    : [action.endsWith("_issues") ? "issues" : "identity"];
-  const set = (/** @type {string} */ name, /** @type {any} */ value) => {
-    const next = new URLSearchParams(params);
+export default async function imports(/** @type {any} */ context) {
+  const { go, keys, leaving } = context;
+  const screen = new ImportsScreen(context);
+  keys({
+    j: () => screen.move(1),
+    k: () => screen.move(-1),
+    Enter: () => {
+      const task = screen.found[screen.selected];
+      if (task) go(`task/${task.family}/${task.task_id}`);
+    },
+  });
+  await screen.draw();
+  const timer = setInterval(() => screen.refresh(), REFRESH_MS);
+  leaving(() => clearInterval(timer));
+  const link = h("a", { class: "button primary", href: "#/new-import" }, "New import");
+  return [head(["Imports ", screen.heading], link), screen.filtersOf(), screen.body];
+}
+
+class ImportsScreen {
+  constructor(/** @type {any} */ { params, signal, go }) {
+    this.params = /** @type {URLSearchParams} */ (params);
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.go = go;
+    this.page = Number(params.get("page") ?? 1);
+    this.body = h("div");
+    this.heading = h("span", { class: "number", role: "status" });
+    this.selected = -1;
+    this.found = /** @type {any[]} */ ([]);
+  }
+  /** Shows the list with another value of a filter, or without it. */
+  set(/** @type {string} */ name, /** @type {any} */ value) {
+    const next = new URLSearchParams(this.params);
     if (name !== "page") next.delete("page");
     if (value) next.set(name, value);
     else next.delete(name);
-    go(`imports${next.size ? `?${next}` : ""}`);
-  };
-  const body = h("div");
-  const heading = h("span", { class: "number", role: "status" });
-  let selected = -1;
-  let found = /** @type {any[]} */ ([]);
-  async function draw() {
+    this.go(`imports${next.size ? `?${next}` : ""}`);
+  }
+  async ask(/** @type {string} */ family) {
+    const { params, page, signal } = this;
+    const wanted = query({
+      action: params.get("action") ?? "",
+      status: params.get("status"),
+      outcome: params.get("outcome"),
+      page,
+      "page-size": PAGE,
+    });
+    const quiet = this.found.length > 0;
+    const list = await call("GET", tasks(family) + wanted, { signal, quiet });
+    return { ...list, tasks: list.tasks.map((/** @type {any} */ task) => ({ ...task, family })) };
+  }
+  async draw() {
     const lists = await Promise.all(
-      families.map(async (family) => ({
-        family,
-        ...(await call(
-          "GET",
-          tasks(family) +
-            query({
-              action,
-              status: params.get("status"),
-              outcome: params.get("outcome"),
-              page,
-              "page-size": PAGE,
-            }),
-          { signal, quiet: found.length > 0 },
-        )),
-      })),
+      familiesOf(this.params.get("action") ?? "").map((family) => this.ask(family)),
     );
-    found = lists
-      .flatMap((list) =>
-        list.tasks.map((/** @type {any} */ task) => ({ ...task, family: list.family })),
-      )
-      .sort((a, b) => b.created_at - a.created_at);
+    const found = lists.flatMap((list) => list.tasks).sort((a, b) => b.created_at - a.created_at);
+    this.found = found;
     const pages = Math.max(...lists.map((list) => list["total-pages"]));
     const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
-    const rows = () =>
-      found.map((task) => [
-        taskLink(task),
-        taskState(task),
-        short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
-        count(task.counts.total),
-        count(task.counts.succeeded),
-        failedCount(task),
-        time(task.created_at),
-        task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
-      ]);
-    fill(heading, count(total));
-    update(body, [found, page, pages, total], () => [
+    fill(this.heading, count(total));
+    update(this.body, [found, this.page, pages, total], () => [
       found.length
-        ? h(
-            "div",
-            { class: "cards" },
-            table(
-              "Tasks",
-              ["action", "state", "from", "entries", "succeeded", "failed", "sent", "took"],
-              rows(),
-              [3, 4, 5],
-            ),
-          )
-        : [...params.keys()].length
-          ? empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters"))
-          : empty(
-              "No tasks yet",
-              h("a", { href: "#/new-import" }, "Import a file"),
-              ", and follow it here.",
-            ),
-      pages > 1 &&
-        h(
-          "div",
-          { class: "row below" },
-          page > 1 && h("a", { href: "", onclick: step(-1) }, "Newer"),
-          h("span", { class: "faint" }, `page ${page} of ${pages}`),
-          page < pages && h("a", { href: "", onclick: step(1) }, "Older"),
-        ),
+        ? h("div", { class: "cards" }, table("Tasks", HEADS, found.map(rowOf), [3, 4, 5]))
+        : this.emptyOf(),
+      pages > 1 && this.stepsOf(pages),
     ]);
-    for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries())
-      row.classList.toggle("selected", at === selected);
+    this.drawSelected();
   }
-  const step = (/** @type {number} */ by) => (/** @type {any} */ event) => {
-    event.preventDefault();
-    set("page", page + by);
-  };
-  const move = (/** @type {number} */ by) => {
-    selected = Math.max(0, Math.min(found.length - 1, selected + by));
-    for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries()) {
-      row.classList.toggle("selected", at === selected);
-      if (at === selected) row.scrollIntoView({ block: "nearest" });
-    }
-  };
-  keys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: () => found[selected] && go(`task/${found[selected].family}/${found[selected].task_id}`),
-  });
-  await draw();
-  const timer = setInterval(
-    () =>
-      !document.hidden &&
-      found.some((task) => task.status !== "completed") &&
-      draw().catch(() => {}),
-    REFRESH_MS,
-  );
-  leaving(() => clearInterval(timer));
-  const words = (/** @type {string[]} */ list) =>
-    Object.fromEntries(list.map((one) => [one, one.replaceAll("_", " ")]));
-  return [
-    head(
-      ["Imports ", heading],
-      h("a", { class: "button primary", href: "#/new-import" }, "New import"),
-    ),
-    h(
+  refresh() {
+    const working = this.found.some((task) => task.status !== "completed");
+    if (!document.hidden && working) this.draw().catch(() => {});
+  }
+  /** Why the list is empty. */
+  emptyOf() {
+    if (this.params.size)
+      return empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters"));
+    const link = h("a", { href: "#/new-import" }, "Import a file");
+    return empty("No tasks yet", link, ", and follow it here.");
+  }
+  /** The way to newer and older tasks. */
+  stepsOf(/** @type {number} */ pages) {
+    const { page } = this;
+    const step = (/** @type {number} */ by) => (/** @type {any} */ event) => {
+      event.preventDefault();
+      this.set("page", page + by);
+    };
+    return h(
+      "div",
+      { class: "row below" },
+      page > 1 && h("a", { href: "", onclick: step(-1) }, "Newer"),
+      h("span", { class: "faint" }, `page ${page} of ${pages}`),
+      page < pages && h("a", { href: "", onclick: step(1) }, "Older"),
+    );
+  }
+  move(/** @type {number} */ by) {
+    this.selected = Math.max(0, Math.min(this.found.length - 1, this.selected + by));
+    this.drawSelected()?.scrollIntoView({ block: "nearest" });
+  }
+  /** Marks the selected row, and returns it. */
+  drawSelected() {
+    const rows = [...this.body.querySelectorAll("tbody tr")];
+    for (const [at, row] of rows.entries()) row.classList.toggle("selected", at === this.selected);
+    return rows[this.selected];
+  }
+  filtersOf() {
+    const filter = (/** @type {string} */ name, /** @type {string[]} */ values) =>
+      select(
+        { "": `any ${name}`, ...wordsOf(values) },
+        {
+          "aria-label": name[0].toUpperCase() + name.slice(1),
+          value: this.params.get(name) ?? "",
+          onchange: (/** @type {any} */ event) => this.set(name, event.target.value),
+        },
+      );
+    return h(
       "div",
       { class: "row filters" },
-      select(
-        { "": "any action", ...words(ACTIONS) },
-        {
-          "aria-label": "Action",
-          value: action,
-          onchange: (/** @type {any} */ event) => set("action", event.target.value),
-        },
-      ),
-      Object.entries(FILTERS).map(([name, values]) =>
-        select(
-          { "": `any ${name}`, ...words(values) },
-          {
-            "aria-label": name[0].toUpperCase() + name.slice(1),
-            value: params.get(name) ?? "",
-            onchange: (/** @type {any} */ event) => set(name, event.target.value),
-          },
-        ),
-      ),
-    ),
-    body,
-  ];
+      Object.entries(FILTERS).map(([name, values]) => filter(name, values)),
+    );
+  }
 }
+
+/** The families of tasks that have an action. */
+function familiesOf(/** @type {string} */ action) {
+  if (!action) return ["identity", "issues"];
+  return [action.endsWith("_issues") ? "issues" : "identity"];
+}
+
+const HEADS = ["action", "state", "from", "entries", "succeeded", "failed", "sent", "took"];
+const rowOf = (/** @type {any} */ task) => [
+  taskLink(task),
+  taskState(task),
+  short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
+  count(task.counts.total),
+  count(task.counts.succeeded),
+  failedCount(task),
+  time(task.created_at),
+  task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
+];
+
+/** Names with the words that people read. */
+const wordsOf = (/** @type {string[]} */ names) =>
+  Object.fromEntries(names.map((name) => [name, name.replaceAll("_", " ")]));

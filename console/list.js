@@ -1,10 +1,10 @@
 // Long lists of which only the visible rows exist. Their rows may be higher together than a browser
-// lets an element be. The element then has a height that is allowed, and its scroll bar shows the share
-// of the whole. A short scroll moves the rows by as much as the element; a long one, with the scroll
-// bar, goes to the same share.
+// lets an element be. The element then has a height that is allowed, and its scroll bar shows the
+// share of the whole. A short scroll moves the rows by as much as the element; a long one, with the
+// scroll bar, goes to the same share.
 import { fill, h } from "./view.js";
 
-/** The largest height of an element in pixels. Firefox allows 17.8 million, Chromium 33.5 million. */
+/** The largest height of an element, in pixels. Firefox allows 17.8 million, Chromium 33.5. */
 const TALL = 8000000;
 /** Rows that are drawn above and below those in view. */
 const MORE = 8;
@@ -82,162 +82,181 @@ export function visible(count, height, top, view, more = MORE) {
 const places = /** @type {Map<string, {top:number, selected:number}>} */ (new Map());
 const PLACES_MAX = 50;
 
+/** Rows by which a key moves the selection. */
+const STEPS = /** @type {Record<string, number>} */ ({
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 20,
+  PageUp: -20,
+  Home: -Infinity,
+  End: Infinity,
+});
+
+/**
+ * @typedef {{length:number, at:(place:number)=>any}} Items
+ * @typedef {{height:number, label:string, row:(item:any, at:number)=>any, missing?:()=>void,
+ *   open?:(item:any)=>void, name?:string, returning?:boolean}} Options
+ */
+
 /**
  * A list of rows of one height. Only those in view are in the document. Its items are an array, or
  * anything that has a length and gives an item by its place; of an item that is not there yet
  * `missing` is called with the places in view. With `returning` it begins at the place
  * at which the list of this name was left.
- * @param {{height:number, label:string, row:(item:any, at:number)=>any, missing?:()=>void,
- *   open?:(item:any)=>void, name?:string, returning?:boolean}} options
+ * @param {Options} options
  */
-export function longList({ height, label, row, missing, open, name, returning }) {
-  let items = /** @type {{length:number, at:(place:number)=>any}} */ ([]);
-  let selected = -1;
-  let shown = "";
-  let settling = /** @type {any} */ (0);
-  let waiting = false;
-  let back = returning && name !== undefined ? places.get(name) : undefined;
-  const track = new Track();
-  const inside = h("div", { class: "rows", role: "presentation" });
-  const box = h(
-    "div",
-    { class: "long-list", role: "listbox", tabindex: 0, "aria-label": label },
-    inside,
-  );
-  const seen = () => visible(items.length, height, track.top, track.view);
-  function draw(force = false) {
-    track.resize(items.length * height, box.clientHeight || 800);
-    if (back) track.go(back.top);
-    const [first, last] = seen();
-    const now = `${first} ${last} ${selected} ${items.length} ${track.offset}`;
-    if (now === shown && !force) return;
-    shown = now;
-    if (name !== undefined && !back) {
-      places.delete(name);
-      places.set(name, { top: track.top, selected });
-      if (places.size > PLACES_MAX) places.delete([...places.keys()][0]);
-    }
-    inside.style.height = `${track.height}px`;
-    const rows = [];
-    let gaps = false;
-    for (let at = first; at < last; at++) {
-      const item = items.at(at);
-      gaps ||= item === undefined;
-      const element = item
-        ? row(item, at)
-        : h("div", { class: "faint gap" }, item === null ? "no longer in the list" : "…");
-      element.style.top = `${at * height - track.offset}px`;
-      element.style.height = `${height}px`;
-      element.setAttribute("role", "option");
-      element.id = `row-${at}`;
-      element.setAttribute("aria-setsize", String(items.length));
-      element.setAttribute("aria-posinset", String(at + 1));
-      element.setAttribute("aria-selected", String(at === selected));
-      rows.push(element);
-    }
-    fill(inside, rows);
-    if (selected >= first && selected < last)
-      box.setAttribute("aria-activedescendant", `row-${selected}`);
-    else box.removeAttribute("aria-activedescendant");
-    if (gaps) missing?.();
+export const longList = (options) => new LongList(options);
+
+class LongList {
+  constructor(/** @type {Options} */ options) {
+    const { name, returning, label } = options;
+    this.options = options;
+    this.items = /** @type {Items} */ ([]);
+    this.at = -1;
+    /** What was drawn last. */
+    this.shown = "";
+    this.settling = /** @type {any} */ (0);
+    this.waiting = false;
+    /** The place to come back to, until it is shown. */
+    this.back = returning && name !== undefined ? places.get(name) : undefined;
+    this.track = new Track();
+    this.inside = h("div", { class: "rows", role: "presentation" });
+    this.element = h(
+      "div",
+      { class: "long-list", role: "listbox", tabindex: 0, "aria-label": label },
+      this.inside,
+    );
+    this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.element.addEventListener("keydown", (/** @type {any} */ event) => this.pressed(event));
+    if (globalThis.ResizeObserver)
+      new ResizeObserver(() => {
+        this.comeBack();
+        this.draw();
+      }).observe(this.element);
+  }
+  get selected() {
+    return this.items.at(this.at);
+  }
+  /** The places of the rows in view. */
+  seen = () => visible(this.items.length, this.options.height, this.track.top, this.track.view);
+
+  draw(force = false) {
+    const { track, items, at, options } = this;
+    track.resize(items.length * options.height, this.element.clientHeight || 800);
+    if (this.back) track.go(this.back.top);
+    const [first, last] = this.seen();
+    const now = `${first} ${last} ${at} ${items.length} ${track.offset}`;
+    if (now === this.shown && !force) return;
+    this.shown = now;
+    this.remember();
+    this.inside.style.height = `${track.height}px`;
+    const inView = Array.from({ length: last - first }, (_, n) => first + n);
+    fill(
+      this.inside,
+      inView.map((place) => this.row(place)),
+    );
+    if (at >= first && at < last) this.element.setAttribute("aria-activedescendant", `row-${at}`);
+    else this.element.removeAttribute("aria-activedescendant");
+    if (inView.some((place) => items.at(place) === undefined)) options.missing?.();
+  }
+  row(/** @type {number} */ at) {
+    const { items, options, track } = this;
+    const item = items.at(at);
+    const gap = item === null ? "no longer in the list" : "…";
+    const element = item ? options.row(item, at) : h("div", { class: "faint gap" }, gap);
+    element.style.top = `${at * options.height - track.offset}px`;
+    element.style.height = `${options.height}px`;
+    element.setAttribute("role", "option");
+    element.id = `row-${at}`;
+    element.setAttribute("aria-setsize", String(items.length));
+    element.setAttribute("aria-posinset", String(at + 1));
+    element.setAttribute("aria-selected", String(at === this.at));
+    return element;
+  }
+  /** Keeps the place for a list of the same name. */
+  remember() {
+    const { name } = this.options;
+    if (name === undefined || this.back) return;
+    places.delete(name);
+    places.set(name, { top: this.track.top, selected: this.at });
+    if (places.size > PLACES_MAX) places.delete([...places.keys()][0]);
   }
   /** Moves the element to where its scroll bar shows the place. */
-  function settle() {
-    box.scrollTop = track.settled;
-    track.real = box.scrollTop;
-    draw();
+  settle() {
+    this.element.scrollTop = this.track.settled;
+    this.track.real = this.element.scrollTop;
+    this.draw();
   }
-  box.addEventListener(
-    "scroll",
-    () => {
-      track.scrolled(box.scrollTop);
-      draw();
-      clearTimeout(settling);
-      if (track.stuck) settle();
-      else if (track.ratio > 1) settling = setTimeout(settle, SETTLE_MS);
-    },
-    { passive: true },
-  );
-  box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (event.target !== box) return;
-    const step = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: 20,
-      PageUp: -20,
-      Home: -Infinity,
-      End: Infinity,
-    }[event.key];
+  scrolled() {
+    const { track } = this;
+    track.scrolled(this.element.scrollTop);
+    this.draw();
+    clearTimeout(this.settling);
+    if (track.stuck) this.settle();
+    else if (track.ratio > 1) this.settling = setTimeout(() => this.settle(), SETTLE_MS);
+  }
+  pressed(/** @type {KeyboardEvent} */ event) {
+    if (event.target !== this.element) return;
+    const step = STEPS[event.key];
     if (step) {
       event.preventDefault();
-      list.move(step);
+      this.move(step);
     }
     if (event.key === "Enter") {
       // A dialog that opens would get the key, too.
       event.preventDefault();
       event.stopPropagation();
-      list.openSelected();
+      this.openSelected();
     }
-  });
-  /** Shows the place at which the list of this name was left, once the list is in the document. */
-  function comeBack() {
-    if (!back || !box.isConnected) return;
-    const { top } = back;
-    selected = Math.min(back.selected, items.length - 1);
-    back = undefined;
-    track.resize(items.length * height, box.clientHeight);
-    inside.style.height = `${track.height}px`;
-    track.go(top);
-    settle();
   }
-  const resized =
-    globalThis.ResizeObserver &&
-    new ResizeObserver(() => {
-      comeBack();
-      draw();
-    });
-  resized?.observe(box);
-  const list = {
-    element: box,
-    get selected() {
-      return items.at(selected);
-    },
-    /** The places of the rows in view. */
-    seen,
-    /** While other items load, the rows stay, and keys and clicks do nothing. `set` ends that. */
-    wait(/** @type {boolean} */ on) {
-      waiting = on;
-      inside.inert = on;
-      box.setAttribute("aria-busy", String(on));
-    },
-    set(/** @type {typeof items} */ next) {
-      items = next;
-      list.wait(false);
-      selected = Math.min(selected, items.length - 1);
-      draw(true);
-    },
-    redraw: () => draw(true),
-    /** Shows the first rows, of which none is selected. */
-    begin() {
-      selected = -1;
-      track.go(0);
-      settle();
-    },
-    move(/** @type {number} */ by) {
-      if (waiting || !items.length) return;
-      // So that Enter opens the row, and not the button that was used before.
-      box.focus({ preventScroll: true });
-      selected = Math.max(0, Math.min(items.length - 1, selected + by));
-      const top = selected * height;
-      if (top < track.top) track.go(top);
-      else if (top + height > track.top + track.view) track.go(top + height - track.view);
-      settle();
-      draw(true);
-    },
-    openSelected() {
-      const item = waiting || selected < 0 ? null : items.at(selected);
-      if (item) open?.(item);
-    },
-  };
-  return list;
+  /** Shows the place at which the list of this name was left, once the list is in the document. */
+  comeBack() {
+    const { back, track, items } = this;
+    if (!back || !this.element.isConnected) return;
+    this.at = Math.min(back.selected, items.length - 1);
+    this.back = undefined;
+    track.resize(items.length * this.options.height, this.element.clientHeight);
+    this.inside.style.height = `${track.height}px`;
+    track.go(back.top);
+    this.settle();
+  }
+  /** While other items load, the rows stay, and keys and clicks do nothing. `set` ends that. */
+  wait(/** @type {boolean} */ on) {
+    this.waiting = on;
+    this.inside.inert = on;
+    this.element.setAttribute("aria-busy", String(on));
+  }
+  set(/** @type {Items} */ next) {
+    this.items = next;
+    this.wait(false);
+    this.at = Math.min(this.at, next.length - 1);
+    this.draw(true);
+  }
+  redraw() {
+    this.draw(true);
+  }
+  /** Shows the first rows, of which none is selected. */
+  begin() {
+    this.at = -1;
+    this.track.go(0);
+    this.settle();
+  }
+  /** Selects another row, and shows it. */
+  move(/** @type {number} */ by) {
+    const { track, items } = this;
+    const { height } = this.options;
+    if (this.waiting || !items.length) return;
+    // So that Enter opens the row, and not the button that was used before.
+    this.element.focus({ preventScroll: true });
+    this.at = Math.max(0, Math.min(items.length - 1, this.at + by));
+    const top = this.at * height;
+    if (top < track.top) track.go(top);
+    else if (top + height > track.top + track.view) track.go(top + height - track.view);
+    this.settle();
+    this.draw(true);
+  }
+  openSelected() {
+    const item = this.waiting || this.at < 0 ? null : this.selected;
+    if (item) this.options.open?.(item);
+  }
 }

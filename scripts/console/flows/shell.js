@@ -67,6 +67,7 @@ export const shell = [
       await keys(page, "Enter");
       await page.waitForURL(/state=new/);
       await page.goto(`${begin.split("#")[0]}#/issue/${issue.id}`);
+      await page.getByLabel("Reply").waitFor();
       let writes = 0;
       page.on("request", (request) => request.method() === "PUT" && (writes += 1));
       await page.getByLabel("State").focus();

@@ -5,7 +5,11 @@ import { parse, write } from "./json.js";
 /** The address of the server: the page is at `console/` below it. */
 export const base = new URL("..", location.href.split("#")[0]).href;
 
-/** A call that was made. Its headers are those that the screen chose. @typedef {{method:string, path:string, body?:string, form?:FormData, headers?:Record<string,string>, status:number, ms:number}} Call */
+/**
+ * A call that was made. Its headers are those that the screen chose.
+ * @typedef {{method:string, path:string, body?:string, form?:FormData,
+ *   headers?:Record<string,string>, status:number, ms:number}} Call
+ */
 export const calls = /** @type {Call[]} */ ([]);
 const CALLS_MAX = 20;
 
@@ -38,7 +42,8 @@ export class Refusal extends Error {
 /**
  * Sends a request and returns the response; fails with a Refusal.
  * @param {string} method @param {string} path
- * @param {{body?:any, raw?:any, headers?:Record<string,string>, signal?:AbortSignal, quiet?:boolean}} [options]
+ * @param {{body?:any, raw?:any, headers?:Record<string,string>, signal?:AbortSignal,
+ *   quiet?:boolean}} [options]
  */
 export async function send(method, path, { body, raw, headers = {}, signal, quiet } = {}) {
   const begun = performance.now();
@@ -115,7 +120,7 @@ export async function eachLine(path, signal, each) {
 export const v1 = (rest) => `v1/${session.domain}/${rest}`;
 /** The tasks of a family. @param {string} family @param {string} [rest] */
 export const tasks = (family, rest = "") =>
-  `v2/${session.domain}/${family === "issues" ? "issues" : "identity"}/bulk_actions${rest && `/${rest}`}`;
+  v2(`${family === "issues" ? "issues" : "identity"}/bulk_actions${rest && `/${rest}`}`);
 export const v2 = (/** @type {string} */ rest) => `v2/${session.domain}/${rest}`;
 
 /** The query of these parameters; empty ones are left out. @param {Record<string, any>} params */

@@ -71,13 +71,19 @@ function route() {
   return { name: name || "overview", args, params: new URLSearchParams(query) };
 }
 
-/** Goes to a screen. From a field of this one the keys of the next one follow at once. @param {string} path */
+/**
+ * Goes to a screen. From a field of this one the keys of the next one follow at once.
+ * @param {string} path
+ */
 function go(path) {
   /** @type {any} */ (document.activeElement)?.blur();
   location.hash = `/${path}`;
 }
 
-/** Goes back to the screen before, or to this one if the page began here. @param {string} otherwise */
+/**
+ * Goes back to the screen before, or to this one if the page began here.
+ * @param {string} otherwise
+ */
 function back(otherwise) {
   if (depth > 0) history.back();
   else go(otherwise);
@@ -299,7 +305,8 @@ function drawCalls() {
     h(
       "p",
       { class: "faint" },
-      "What this console did, for your shell. KEY is an API key. A file stands for the JSON lines that the page sent.",
+      "What this console did, for your shell. KEY is an API key. " +
+        "A file stands for the JSON lines that the page sent.",
     ),
     calls.map((one) => {
       const line = h("code", { tabindex: 0 }, curl(one));

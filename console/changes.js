@@ -25,7 +25,8 @@ export function noChanges() {
 
 /**
  * Adds the results of a dry run. `before` is the number of lines before its first one.
- * @param {ReturnType<typeof noChanges>} found @param {string} family @param {string} id @param {number} before @param {any} signal
+ * @param {ReturnType<typeof noChanges>} found
+ * @param {string} family @param {string} id @param {number} before @param {any} signal
  */
 export async function addChanges(found, family, id, before, signal) {
   await eachLine(
@@ -72,7 +73,8 @@ export function changesView({ outcomes, rows, more }) {
       h(
         "p",
         { class: "faint" },
-        `… and ${things(more, "more entry", "more entries")}; the results of the tasks have all of them`,
+        `… and ${things(more, "more entry", "more entries")}; ` +
+          "the results of the tasks have all of them",
       ),
   ];
 }

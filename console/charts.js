@@ -6,7 +6,10 @@ import { h } from "./view.js";
 const ROW = 26;
 const [WIDE, HIGH] = [600, 120];
 
-/** Horizontal bars. @param {string} label @param {{name:string, count:number, href?:string}[]} groups */
+/**
+ * Horizontal bars.
+ * @param {string} label @param {{name:string, count:number, href?:string}[]} groups
+ */
 export function bars(label, groups) {
   const most = Math.max(1, ...groups.map((group) => group.count));
   const picture = h(

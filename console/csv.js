@@ -159,8 +159,8 @@ export function entryOf(row, mapping) {
 }
 
 /**
- * The last record that is complete in some bytes, which begin where a record begins: its bounds, and
- * the number of complete ones. Only in a table may a record have line ends, between quotes.
+ * The last record that is complete in some bytes, which begin where a record begins: its bounds,
+ * and the number of complete ones. Only in a table may a record have line ends, between quotes.
  * @param {Uint8Array} bytes @param {boolean} table
  */
 export function lastRecord(bytes, table) {

@@ -1,7 +1,8 @@
-// A list of any length as a file: the page reads the stream of the list and writes it to a file that
-// the user chose, or else to memory. A broken stream goes on after its last complete record. A
+// A list of any length as a file: the page reads the stream of the list and writes it to a file
+// that the user chose, or else to memory. A broken stream goes on after its last complete record. A
 // download runs on when its screen is left, and ends with the session. A browser gives up all of a
-// file when one of its writes fails, so after a full disk the list is read again from its beginning.
+// file when one of its writes fails, so after a full disk the list is read again from its
+// beginning.
 import { Refusal, query, send } from "./api.js";
 import { CsvReader, lastRecord } from "./csv.js";
 import { parse } from "./json.js";
@@ -35,7 +36,8 @@ async function writing(/** @type {() => any} */ act) {
         ? "the disk is full, or the browser may use no more of it"
         : `the file cannot be written (${message})`;
     throw new Unwritten(
-      `${full}. Nothing of this file is kept. Make space, then begin again, or choose another place with a new export.`,
+      `${full}. Nothing of this file is kept. ` +
+        "Make space, then begin again, or choose another place with a new export.",
     );
   }
 }

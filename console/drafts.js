@@ -13,7 +13,8 @@ addEventListener(
 addEventListener("forget", () => drafts.clear());
 
 /**
- * The draft of a place, such as an issue. Of those without anything unsent only the last ones are kept.
+ * The draft of a place, such as an issue. Of those without anything unsent only the last ones are
+ * kept.
  * @template {Draft} T @param {string} place @param {()=>T} make @returns {T}
  */
 export function draftOf(place, make) {

@@ -2,7 +2,10 @@
 // with gzip or not. The file is read as it is needed and never held whole.
 import { CsvReader, entryOf, separatorOf } from "./csv.js";
 
-/** The texts of a file, unpacked. `read` gets the bytes of the file that were read so far. @param {File} file */
+/**
+ * The texts of a file, unpacked. `read` gets the bytes of the file that were read so far.
+ * @param {File} file
+ */
 async function* texts(file, read = (/** @type {number} */ _bytes) => {}) {
   const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   let bytes = 0;

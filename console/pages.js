@@ -1,6 +1,6 @@
-// The records of a list of the API by their place, however many there are. A page follows the record
-// before it if that is known. Otherwise it has a number. Beyond the last number the list is halved by
-// time until a part is short enough. Records far from those in view are forgotten.
+// The records of a list of the API by their place, however many there are. A page follows the
+// record before it if that is known. Otherwise it has a number. Beyond the last number the list is
+// halved by time until a part is short enough. Records far from those in view are forgotten.
 
 const PAGE = 200;
 /** The last record that a page with a number can have. */
@@ -9,7 +9,11 @@ const DEEPEST = 50000;
 const STEP = 1000;
 const KEEP = 20000;
 
-/** A part of a list between two times. @typedef {{since:number, until:number, start:number, length:number, halves?:Promise<Part[]>}} Part */
+/**
+ * A part of a list between two times.
+ * @typedef {{since:number, until:number, start:number, length:number,
+ *   halves?:Promise<Part[]>}} Part
+ */
 
 export class Pages {
   /**
@@ -29,7 +33,10 @@ export class Pages {
     this.busy = false;
     this.root = /** @type {Promise<Part>|null} */ (null);
   }
-  /** The record at a place: undefined until it is loaded, null if there is none now. @param {number} place */
+  /**
+   * The record at a place: undefined until it is loaded, null if there is none now.
+   * @param {number} place
+   */
   at(place) {
     return this.records.get(place);
   }
@@ -39,7 +46,11 @@ export class Pages {
     this.length = page["total-hits"];
     this.put(0, page[this.key]);
   }
-  /** Loads the records of these places. `changed` is called after each page. Does nothing while it works. @param {()=>number[]} wanted @param {()=>void} changed */
+  /**
+   * Loads the records of these places. `changed` is called after each page. Does nothing while it
+   * works.
+   * @param {()=>number[]} wanted @param {()=>void} changed
+   */
   async load(wanted, changed) {
     if (this.busy) return;
     this.busy = true;
@@ -85,7 +96,10 @@ export class Pages {
     const most = Math.min(this.size, length - page * this.size);
     this.put(start + page * this.size, found.slice(0, most), most);
   }
-  /** Loads a page of a part, by its number or by walking there. @param {number} place @param {Part} part */
+  /**
+   * Loads a page of a part, by its number or by walking there.
+   * @param {number} place @param {Part} part
+   */
   async within(place, part) {
     const { since, until } = /** @type {any} */ (this.order);
     const bounds = { [since]: part.since, [until]: part.until };
@@ -144,7 +158,10 @@ export class Pages {
       { ...second, start: start + some, length: Math.max(0, length - some) },
     ];
   }
-  /** Records from a place on. Of `most` places, those without a record get null. @param {number} from @param {any[]} found */
+  /**
+   * Records from a place on. Of `most` places, those without a record get null.
+   * @param {number} from @param {any[]} found
+   */
   put(from, found, most = found.length) {
     for (let at = 0; at < most && from + at < this.length; at++) {
       if (found[at] || !this.records.has(from + at)) this.records.set(from + at, found[at] ?? null);

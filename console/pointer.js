@@ -16,7 +16,10 @@ export function valueAt(value, pointer) {
   return value;
 }
 
-/** A copy with another value at a place; undefined removes it. @param {any} value @param {string} pointer @param {any} next */
+/**
+ * A copy with another value at a place; undefined removes it.
+ * @param {any} value @param {string} pointer @param {any} next
+ */
 export function withValue(value, pointer, next) {
   const path = parts(pointer);
   if (!path.length) return next;

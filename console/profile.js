@@ -68,7 +68,10 @@ export function patchOf(/** @type {Record<string, any>} */ own, /** @type {strin
   );
 }
 
-/** The patch of one member: a patch leaves members that it does not name, so a lost member becomes null. */
+/**
+ * The patch of one member: a patch leaves members that it does not name, so a lost member becomes
+ * null.
+ */
 function patchedTo(/** @type {any} */ from, /** @type {any} */ to) {
   const isMap = (/** @type {any} */ value) =>
     value && Object.getPrototypeOf(value) === Object.prototype;

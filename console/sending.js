@@ -1,6 +1,6 @@
 // A file on its way to the server: its entries become tasks, one after another, each of at most
-// 10,000 entries. It goes on when its screen is left, and after the connection broke. A part that was
-// sent before is the same task, so that nothing is made twice.
+// 10,000 entries. It goes on when its screen is left, and after the connection broke. A part that
+// was sent before is the same task, so that nothing is made twice.
 import { Refusal, call, me, send, tasks } from "./api.js";
 import { addChanges, hasChanges, noChanges } from "./changes.js";
 import { digest, entries, parts } from "./entries.js";
@@ -67,7 +67,10 @@ export class Sending {
     this.state = "stopped";
     this.abort.abort();
   }
-  /** Sends the parts that are left. After a fault it waits and tries again; it gives up if several tries in a row send nothing. */
+  /**
+   * Sends the parts that are left. After a fault it waits and tries again; it gives up if several
+   * tries in a row send nothing.
+   */
   async run() {
     this.state = "running";
     this.abort = new AbortController();
@@ -164,7 +167,10 @@ export class Sending {
   }
 }
 
-/** Sends entries as a task, with the name of the file that somebody chose. The same entries with the same options are the same task; `mark` makes it another one. */
+/**
+ * Sends entries as a task, with the name of the file that somebody chose. The same entries with the
+ * same options are the same task; `mark` makes it another one.
+ */
 export async function submit(
   /** @type {string} */ family,
   /** @type {string} */ action,
@@ -179,7 +185,8 @@ export async function submit(
   if (action === REPLACE) form.append("upsert", "true");
   if (dry) form.append("dry_run", "true");
   form.append("payload", new Blob([lines]), name);
-  const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
+  const options = digest(`${me().domain} ${action} ${dry}`);
+  const key = `console-${options}-${lines.length}-${digest(lines)}${mark}`;
   const headers = /** @type {Record<string, string>} */ (dry ? {} : { "Idempotency-Key": key });
   const response = await send("POST", tasks(family), { raw: form, headers, signal });
   return {

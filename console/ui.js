@@ -117,8 +117,8 @@ export const input = (/** @type {any} */ props = {}) =>
   h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
 
 /**
- * A list to choose from. If a choice acts at once, a key opens the list and Enter chooses: most browsers
- * would choose each option on the way to the wanted one.
+ * A list to choose from. If a choice acts at once, a key opens the list and Enter chooses: most
+ * browsers would choose each option on the way to the wanted one.
  * @param {Record<string,string>|string[]} options @param {any} [props]
  */
 export function select(options, props = {}) {
@@ -231,7 +231,10 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
 export const pill = (/** @type {string} */ word, label = word) =>
   h("span", { class: `pill ${word}` }, label.replaceAll("_", " "));
 
-/** The title of a screen, with what can be done there at its right. @param {any} title @param {...any} right */
+/**
+ * The title of a screen, with what can be done there at its right.
+ * @param {any} title @param {...any} right
+ */
 export const head = (title, ...right) =>
   h(
     "div",
@@ -240,7 +243,10 @@ export const head = (title, ...right) =>
     right.length > 0 && h("div", { class: "row" }, right),
   );
 
-/** The way to a screen: the list that it belongs to, and a name. @param {any} link @param {any} name */
+/**
+ * The way to a screen: the list that it belongs to, and a name.
+ * @param {any} link @param {any} name
+ */
 export const crumbs = (link, name) =>
   h("p", { class: "crumbs" }, link, h("span", { class: "faint" }, " / "), name);
 

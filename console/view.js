@@ -1,5 +1,5 @@
-// The view layer: elements from data. Texts become text nodes and attributes are set by name, so that
-// nothing of a record is ever markup.
+// The view layer: elements from data. Texts become text nodes and attributes are set by name, so
+// that nothing of a record is ever markup.
 
 /** Attributes that hold an address; other schemes than these are dropped. */
 const ADDRESSES = new Set(["href", "src"]);
@@ -41,8 +41,9 @@ function add(parent, child) {
 }
 
 /**
- * Replaces the contents of an element. If one of them had the focus, the new one that looks the same
- * gets it, so that a list that is drawn again leaves nobody who uses the keyboard at the beginning.
+ * Replaces the contents of an element. If one of them had the focus, the new one that looks the
+ * same gets it, so that a list that is drawn again leaves nobody who uses the keyboard at the
+ * beginning.
  * @param {any} element @param {...any} children
  */
 export function fill(element, ...children) {
@@ -87,7 +88,8 @@ for (const type of ["pointerup", "pointercancel"]) {
 
 /**
  * Draws what is shown of some data that come again and again: only if they are others than before,
- * and not while a button of the pointer is down, because a press of something that goes away is lost.
+ * and not while a button of the pointer is down, because a press of something that goes away is
+ * lost.
  * @param {any} element @param {any} data @param {()=>any} draw
  */
 export function update(element, data, draw) {

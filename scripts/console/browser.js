@@ -25,6 +25,12 @@ const EXPECTED =
 
 /** How long a step may take. A machine with other work has more time. */
 const TIMEOUT_MS = process.env.CASELOAD_CHECK_SLOW ? 60000 : 15000;
+/** What the page evaluates after axe is loaded: the violations with the first elements of each. */
+const AXE_RUN = `axe.run(document, { resultTypes: ["violations"] }).then((found) => {
+  const text = (node) => node.html.slice(0, 160) + " " + (node.any[0]?.message ?? "");
+  const nodes = (violation) => violation.nodes.slice(0, 3).map(text);
+  return JSON.stringify(found.violations.map((one) => [one.id, nodes(one)]));
+})`;
 /** Presses of Tab after which an element counts as out of reach. */
 const TABS_MAX = 250;
 
@@ -136,8 +142,7 @@ export class Browser {
     const session = await page.context().newCDPSession(page);
     await session.send("Runtime.evaluate", { expression: source });
     const found = await session.send("Runtime.evaluate", {
-      expression:
-        "axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))])))",
+      expression: AXE_RUN,
       awaitPromise: true,
       returnByValue: true,
     });

@@ -107,9 +107,9 @@ export function faultyProfiles(count) {
 /** A CSV file of people, of whom some live in a country that is none. */
 export function csv(rows, faults) {
   const lines = ["email,first name,country,tags,plan"];
-  for (let n = 0; n < rows; n++)
-    lines.push(
-      `c${n}@example.org,"Ada ""${n}""",${n % Math.floor(rows / faults) === 5 ? "Germoney" : "DE"},a;b,pro`,
-    );
+  for (let n = 0; n < rows; n++) {
+    const country = n % Math.floor(rows / faults) === 5 ? "Germoney" : "DE";
+    lines.push(`c${n}@example.org,"Ada ""${n}""",${country},a;b,pro`);
+  }
   return lines.join("\r\n");
 }

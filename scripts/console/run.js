@@ -65,9 +65,8 @@ try {
       console.log(`ok   ${String(Date.now() - from).padStart(6)} ms  ${name}`);
     } catch (error) {
       failed += 1;
-      console.log(
-        `FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${error.stack.split("\n").slice(0, 12).join("\n     ")}`,
-      );
+      const stack = error.stack.split("\n").slice(0, 12).join("\n     ");
+      console.log(`FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${stack}`);
       await page
         ?.screenshot({
           path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${group}-${failed}.png`,
@@ -77,9 +76,8 @@ try {
     browser.wrong.length = 0;
     for (const context of browser.chromium.contexts()) await context.close();
   }
-  console.log(
-    `${failed ? `${failed} flows failed` : "all flows passed"}, ${Math.round((Date.now() - begun) / 1000)} s`,
-  );
+  const said = failed ? `${failed} flows failed` : "all flows passed";
+  console.log(`${said}, ${Math.round((Date.now() - begun) / 1000)} s`);
 } finally {
   await browser.close();
   await server.close();

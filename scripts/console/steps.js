@@ -1,4 +1,5 @@
-// What several flows do: totals of the API and of the page, keys, files, and a proxy between the two.
+// What several flows do: totals of the API and of the page, keys, files, and a proxy between the
+// two.
 import { createServer, request } from "node:http";
 
 export const total = async (server, query = "") =>
@@ -16,8 +17,10 @@ export const title = (page, text) => page.locator("h1", { hasText: text }).waitF
 export const pick = (page, name, text, type = "text/plain") =>
   page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
 
-/** A proxy that may take a prefix off, or cut the next `cut.left` answers of a path after so many bytes, or
- * let them wait there. */
+/**
+ * A proxy that may take a prefix off, or cut the next `cut.left` answers of a path after so many
+ * bytes, or let them wait there.
+ */
 export async function proxyTo(server, { prefix = "", cuts, bytes = Infinity }) {
   const cut = { left: 0, waits: false, bytes };
   const proxy = createServer((from, to) => {

@@ -73,7 +73,8 @@ test("a row becomes an entry by its mapping", () => {
   mapping[6].target = "";
   assert.equal(
     entryOf(["a@b", 'Ada "L"', "x; y", "old", "12", "1.10", "no"], mapping),
-    '{"identities":[{"email":"a@b"}],"names":{"first_name":"Ada \\"L\\""},"tags":["x","y"],"age":"old","lifetime_value":1.10,"custom_fields":{"Plan":12}}',
+    '{"identities":[{"email":"a@b"}],"names":{"first_name":"Ada \\"L\\""},' +
+      '"tags":["x","y"],"age":"old","lifetime_value":1.10,"custom_fields":{"Plan":12}}',
   );
 });
 
@@ -241,7 +242,9 @@ test("a list that is higher than an element may be scrolls to each of its rows",
   assert.deepEqual([track.top, track.offset, track.stuck], [4400, 0, false]);
 });
 
-/** A list as the API answers it: by number down to a depth, by what it follows, and between times. */
+/**
+ * A list as the API answers it: by number down to a depth, by what it follows, and between times.
+ */
 function listOf(times, deepest = 50000) {
   const asked = [];
   const oldest = times.map((at, n) => ({ id: n, at })).sort((a, b) => a.at - b.at || a.id - b.id);

@@ -1,11 +1,14 @@
-// The flows of signing in and out, of what a key may do, and of the addresses that lead to the console.
+// The flows of signing in and out, of what a key may do, and of the addresses that lead to the
+// console.
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { keys, pick, proxyTo, title } from "../steps.js";
 
 /** Words of buttons that write something. A dry run is none of them. */
-const WRITES =
-  /^(New (issue|key|agent|app|queue)|Edit them|Change|Delete|Mend|Send|Cancel$|Run it|Import|Revoke|Save|Add the note|Create)/;
+const WRITES = new RegExp(
+  "^(New (issue|key|agent|app|queue)|Edit them|Change|Delete|Mend|Send|Cancel$|Run it|Import|" +
+    "Revoke|Save|Add the note|Create)",
+);
 
 export const access = [
   [
@@ -37,7 +40,9 @@ export const access = [
     "its answers have every header, and the cookie of a session is Secure over TLS",
     async ({ server }) => {
       const policy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+        "require-trusted-types-for 'script'; trusted-types 'none'";
       const page = await fetch(`${server.url}/console/`, {
         headers: { "Accept-Encoding": "gzip" },
       });

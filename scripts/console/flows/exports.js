@@ -1,4 +1,5 @@
-// The flows of exports: whole, through broken connections and pauses, to a file, and with a full disk.
+// The flows of exports: whole, through broken connections and pauses, to a file, and with a full
+// disk.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { proxyTo, total } from "../steps.js";
@@ -101,7 +102,8 @@ export const exports = [
       const whole = await fetch(href.replace(origin, server.url), {
         headers: { Authorization: `Bearer ${server.key}` },
       }).then((answer) => answer.text());
-      // In the middle of an answer, and in the pause before a repeat, which grows with each vain one.
+      // In the middle of an answer, and in the pause before a repeat, which grows with each vain
+      // one.
       for (const [waits, next] of [
         [true, { left: 1, bytes: 100000 }],
         [false, { left: 5, bytes: 1 }],

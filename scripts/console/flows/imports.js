@@ -172,7 +172,8 @@ export const imports = [
       await pick(
         page,
         "array.json",
-        '[{"title":"from an array","created_at":1767225600002},\n{"title":"and another","created_at":1767225600003}]',
+        '[{"title":"from an array","created_at":1767225600002},\n' +
+          '{"title":"and another","created_at":1767225600003}]',
       );
       await page.getByRole("button", { name: "Dry run" }).click();
       await page.getByRole("button", { name: "Import 2 entries" }).click();

@@ -1,5 +1,5 @@
-// The flow through a list that is higher than a browser lets an element be. The answers of the list are
-// made up, and with CONSOLE_CHECK_ISSUES=1000000 come from a server that has so many issues.
+// The flow through a list that is higher than a browser lets an element be. The answers of the list
+// are made up, and with CONSOLE_CHECK_ISSUES=1000000 come from a server that has so many issues.
 import assert from "node:assert/strict";
 import { Server } from "../server.js";
 import { keys, settled, total } from "../steps.js";
@@ -11,7 +11,11 @@ async function manyIssues(count) {
   const own = new Server();
   await own.start();
   const line = (n) =>
-    `{"title":"Number ${n}","created_at":${1700000000000 + n * 1000},"state_data":{"state":"${n % 4 ? "new" : "resolved"}"}}`;
+    JSON.stringify({
+      title: `Number ${n}`,
+      created_at: 1700000000000 + n * 1000,
+      state_data: { state: n % 4 ? "new" : "resolved" },
+    });
   for (let n = 0; n < count; n += 10000)
     await own.task(
       "issues",
@@ -21,7 +25,10 @@ async function manyIssues(count) {
   return own;
 }
 
-/** What such a server answers for a page of its list, the newest first unless it is asked for others. */
+/**
+ * What such a server answers for a page of its list, the newest first unless it is asked for
+ * others.
+ */
 function oneOfMany(count, params) {
   const time = (n) => 1700000000000 + n * 1000;
   const every = params.get("state") ? 4 : 1;
@@ -53,6 +60,39 @@ function oneOfMany(count, params) {
   return { issues, ...(!after && { "total-hits": all }) };
 }
 
+/** Whether the row at a place is in view, once it has the issue of this number. */
+async function isShown(page, place, number) {
+  const title = new RegExp(`^Number ${number}$`);
+  await page.locator(`#row-${place}`).locator(".title", { hasText: title }).waitFor();
+  const [top, bottom] = await page
+    .locator(".long-list")
+    .evaluate(
+      (box, at) =>
+        [box, document.getElementById(`row-${at}`)]
+          .map((one) => one.getBoundingClientRect())
+          .reduce((outer, inner) => [inner.top - outer.top, outer.bottom - inner.bottom]),
+      place,
+    );
+  return top > -44 && bottom > -44;
+}
+
+/** Scrolls to a share of the list. Returns the milliseconds until its rows are drawn. */
+const jump = (list, part) =>
+  list.evaluate(
+    (box, share) =>
+      new Promise((resolve) => {
+        const begun = performance.now();
+        new MutationObserver((_, observer) => {
+          const [row] = [...box.querySelectorAll(".issue-row")].slice(10);
+          if (!row) return;
+          observer.disconnect();
+          requestAnimationFrame(() => resolve(performance.now() - begun));
+        }).observe(box, { childList: true, subtree: true });
+        box.scrollTop = share * (box.scrollHeight - box.clientHeight);
+      }),
+    part,
+  );
+
 export const long = [
   [
     "of 1,000,000 issues each is a scroll away, and they are filtered",
@@ -68,41 +108,13 @@ export const long = [
       await page.goto(`${own.url}/console/#/issues`);
       await settled(page, count);
       const list = page.locator(".long-list");
-      const shows = async (place) => {
-        const row = page.locator(`#row-${place}`);
-        await row
-          .locator(".title", { hasText: new RegExp(`^Number ${count - 1 - place}$`) })
-          .waitFor();
-        const [top, bottom] = await list.evaluate(
-          (box, at) =>
-            [box, document.getElementById(`row-${at}`)]
-              .map((one) => one.getBoundingClientRect())
-              .reduce((outer, inner) => [inner.top - outer.top, outer.bottom - inner.bottom]),
-          place,
-        );
-        return top > -44 && bottom > -44;
-      };
+      const shows = (place) => isShown(page, place, count - 1 - place);
       assert.ok(await shows(0));
       // The wheel moves the rows by as many pixels as in a short list.
       await list.hover();
       const times = [];
       for (const part of [0.5, 0.25, 0.9]) {
-        times.push(
-          await list.evaluate(
-            (box, share) =>
-              new Promise((resolve) => {
-                const begun = performance.now();
-                new MutationObserver((_, observer) => {
-                  const [row] = [...box.querySelectorAll(".issue-row")].slice(10);
-                  if (!row) return;
-                  observer.disconnect();
-                  requestAnimationFrame(() => resolve(performance.now() - begun));
-                }).observe(box, { childList: true, subtree: true });
-                box.scrollTop = share * (box.scrollHeight - box.clientHeight);
-              }),
-            part,
-          ),
-        );
+        times.push(await jump(list, part));
         const view = await list.evaluate((box) => box.clientHeight);
         const place = Math.round((part * (count * 44 - view)) / 44);
         assert.ok(await shows(place + 1), `the middle of ${part}`);

@@ -1,4 +1,5 @@
-// How the screens look and load: axe in both themes, narrow and wide windows; and the budget of times.
+// How the screens look and load: axe in both themes, narrow and wide windows; and the budget of
+// times.
 import assert from "node:assert/strict";
 import { keys, pick } from "../steps.js";
 
@@ -30,6 +31,11 @@ const screens = ({ faulty, hostile, person }) => [
   "issue/999999999",
 ];
 
+function pictureOf(screen, { theme = "light", width = 1280 }) {
+  const name = screen.replaceAll(/[/?=]/g, "-").slice(0, 20);
+  return `${process.env.CONSOLE_CHECK_SHOTS}/${name}-${theme}-${width}.png`;
+}
+
 async function each(world, options, look) {
   const page = await world.open(options);
   const begin = page.url().split("#")[0];
@@ -38,9 +44,7 @@ async function each(world, options, look) {
     await page.locator("main:not([aria-busy]) h1").first().waitFor();
     await page.waitForTimeout(150);
     if (process.env.CONSOLE_CHECK_SHOTS)
-      await page.screenshot({
-        path: `${process.env.CONSOLE_CHECK_SHOTS}/${screen.replaceAll(/[/?=]/g, "-").slice(0, 20)}-${options.theme ?? "light"}-${options.width ?? 1280}.png`,
-      });
+      await page.screenshot({ path: pictureOf(screen, options) });
     await look(page, screen);
   }
 }
@@ -147,9 +151,11 @@ export const looks = [
       for (const [name, [screen, act, there]] of Object.entries(open)) {
         await page.goto(`${begin}#/nowhere`);
         await page.getByText("This address names no screen").waitFor();
-        await page.goto(
-          `${begin}#/${screen.replace("PERSON", `person/${person}`).replace("FAULTS", `faults/identity/${faulty.task_id}`).replace("TASK", `task/identity/${faulty.task_id}`)}`,
-        );
+        const path = screen
+          .replace("PERSON", `person/${person}`)
+          .replace("FAULTS", `faults/identity/${faulty.task_id}`)
+          .replace("TASK", `task/identity/${faulty.task_id}`);
+        await page.goto(`${begin}#/${path}`);
         await page
           .locator(
             screen.includes("Atlantis")
@@ -247,7 +253,8 @@ export const times = [
       }
       times.sort((a, b) => a - b);
       console.log(
-        `     first load: ${first.requests} files, ${first.bytes} bytes; interactive after ${Math.round(times[2])} ms (median of 5)`,
+        `     first load: ${first.requests} files, ${first.bytes} bytes; ` +
+          `interactive after ${Math.round(times[2])} ms (median of 5)`,
       );
       assert.ok(first.requests <= REQUESTS_MAX, `${first.requests} requests`);
       assert.ok(first.bytes <= PACKED_BYTES_MAX, `${first.bytes} bytes`);
@@ -263,7 +270,8 @@ export const times = [
       await next.locator("nav a").first().waitFor();
       const delayed = await next.evaluate(() => performance.now());
       console.log(
-        `     interactive after ${Math.round(delayed)} ms at ${LATENCY_MS} ms latency, nothing cached`,
+        `     interactive after ${Math.round(delayed)} ms ` +
+          `at ${LATENCY_MS} ms latency, nothing cached`,
       );
       assert.ok(
         delayed <= DELAYED_MS_MAX * PATIENCE,

@@ -2,6 +2,31 @@
 import assert from "node:assert/strict";
 import { keys, settled, title } from "../steps.js";
 
+/** A person with an app profile and an issue, and with digits that a float would lose. */
+async function flowPerson(server) {
+  await server.task(
+    "identity",
+    "create_core_profiles",
+    [
+      {
+        identities: [{ email: "flow@example.org" }, { uid: "flow" }],
+        names: { full_name: "Flow Person" },
+        last_country: "DE",
+        age: 30,
+        lifetime_value: "@@",
+      },
+    ].map((one) => JSON.stringify(one).replace('"@@"', "1.10")),
+  );
+  await server.task("issues", "import_issues", [
+    {
+      title: "From a flow",
+      created_at: 1700000000000,
+      hs_user_id: "flow-pid",
+      author_email: "FLOW@example.org",
+    },
+  ]);
+}
+
 export const people = [
   [
     "people are found by name, e-mail, tag and country, and the address has it all",
@@ -85,27 +110,7 @@ export const people = [
   [
     "a person is found, read, changed after a preview and deleted, by keyboard",
     async ({ server, open, write }) => {
-      await server.task(
-        "identity",
-        "create_core_profiles",
-        [
-          {
-            identities: [{ email: "flow@example.org" }, { uid: "flow" }],
-            names: { full_name: "Flow Person" },
-            last_country: "DE",
-            age: 30,
-            lifetime_value: "@@",
-          },
-        ].map((one) => JSON.stringify(one).replace('"@@"', "1.10")),
-      );
-      await server.task("issues", "import_issues", [
-        {
-          title: "From a flow",
-          created_at: 1700000000000,
-          hs_user_id: "flow-pid",
-          author_email: "FLOW@example.org",
-        },
-      ]);
+      await flowPerson(server);
       const page = await open({ path: "people", key: write });
       await page.locator(".issue-row").first().waitFor();
       await keys(page, "/");

@@ -1,4 +1,5 @@
-// The flows of the frame around the screens: keys, calls, times, and what is hostile, missing or away.
+// The flows of the frame around the screens: keys, calls, times, and what is hostile, missing or
+// away.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,6 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOSTILE } from "../records.js";
 import { keys, pick, settled, title, total } from "../steps.js";
+
+/** How many elements a hostile text made, and how often one acted. */
+const harm = (page) =>
+  page.evaluate(() => {
+    const made = "main script, main img, main iframe, a[href^='javascript']";
+    return document.querySelectorAll(made).length + (window.harmed ?? 0);
+  });
 
 export const shell = [
   [
@@ -167,14 +175,7 @@ export const shell = [
         await page.goto(`${server.url}/console/#/issue/${issue.id}`);
         await page.locator(".message").first().waitFor();
         await page.getByText("12345678901234567890.10").first().waitFor();
-        assert.equal(
-          await page.evaluate(
-            () =>
-              document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']")
-                .length + (window.harmed ?? 0),
-          ),
-          0,
-        );
+        assert.equal(await harm(page), 0);
       }
       const { core_profiles: people } = await server.call(
         "GET",
@@ -186,14 +187,7 @@ export const shell = [
       for (const person of people) {
         await page.goto(`${server.url}/console/#/person/${person["core-profile-id"]}`);
         await page.getByText("12345678901234567890.10").first().waitFor();
-        assert.equal(
-          await page.evaluate(
-            () =>
-              document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']")
-                .length + (window.harmed ?? 0),
-          ),
-          0,
-        );
+        assert.equal(await harm(page), 0);
       }
       // Names that the desk gives, and names of files.
       for (const [n, text] of HOSTILE.entries()) {
@@ -213,14 +207,7 @@ export const shell = [
       for (const screen of ["settings", "imports", "overview", `issue/${hostile[0].id}`]) {
         await page.goto(`${server.url}/console/#/${screen}`);
         await page.getByText("{{constructor").first().waitFor({ state: "attached" });
-        assert.equal(
-          await page.evaluate(
-            () =>
-              document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']")
-                .length + (window.harmed ?? 0),
-          ),
-          0,
-        );
+        assert.equal(await harm(page), 0);
         assert.ok(
           await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
           `${screen} is too wide`,

@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { keys, title } from "../steps.js";
 
-/** Sends tasks of 10,000 creations, which wait for each other. Returns their ids in the order of the
- * queue. */
+/**
+ * Sends tasks of 10,000 creations, which wait for each other. Returns their ids in the order of the
+ * queue.
+ */
 async function manyTasks(server, name, count) {
   const lines = (part) =>
     Array.from(
@@ -20,8 +22,10 @@ async function manyTasks(server, name, count) {
   return sent.map((task) => task.task_id).sort();
 }
 
-/** Shows a task that is not over, and stops the server there. A server that was quicker than the page
- * gets twice as many tasks. Returns the ids of the tasks; the last one is shown. */
+/**
+ * Shows a task that is not over, and stops the server there. A server that was quicker than the
+ * page gets twice as many tasks. Returns the ids of the tasks; the last one is shown.
+ */
 async function stoppedAtWork(server, page, name) {
   for (let count = 8; count <= 128; count *= 2) {
     const sent = await manyTasks(server, `${name}-${count}`, count);

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::base_url::{PublicUrl, TrustedProxies};
-use crate::pace::PaceLimits;
+use crate::http::base_url::{PublicUrl, TrustedProxies};
+use crate::http::pace::PaceLimits;
 
 /// The settings of the server.
 #[derive(Debug, Clone)]

@@ -5,35 +5,13 @@
 
 mod config;
 mod router;
+mod server;
 mod state;
 
-mod accept;
-mod auth;
-mod base_url;
-mod compression;
-mod connection;
-mod cpu;
-mod csv;
-mod etag;
-mod form;
-mod format;
-mod idempotency;
-mod link;
+mod http;
 mod lists;
-mod memory;
-mod middleware;
 mod openapi;
 mod openapi_document;
-mod pace;
-mod peer;
-mod problem;
-mod query;
-mod random;
-mod range;
-mod request_id;
-mod same_site;
-mod seen;
-mod server;
 
 mod admin;
 mod agents;
@@ -51,12 +29,11 @@ mod queues;
 #[doc(hidden)]
 pub mod test_support;
 
-use auth::Caller;
-pub use base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
+pub use crate::http::base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
+pub use crate::http::connection::connections_within;
+pub use crate::http::pace::PaceLimits;
 pub use config::ApiConfig;
-pub use connection::connections_within;
 pub use openapi_document::{openapi, openapi_text};
-pub use pace::PaceLimits;
 pub use router::{route_paths, router};
 pub use server::{SHUTDOWN_SECONDS_MAX, serve, serve_admin};
 pub use state::AppState;

@@ -12,13 +12,21 @@ use axum::response::{IntoResponse, Response};
 use http::header;
 use serde_json::{Value, json};
 
+use crate::admin;
+use crate::agents;
+use crate::apps;
+use crate::attachments;
+use crate::bulk_actions;
+use crate::console;
+use crate::front_page;
+use crate::health;
+use crate::issues;
+use crate::metrics;
 use crate::openapi::json::{merged, schema};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::{headers, info, parameters, problem};
-use crate::{
-    admin, agents, apps, attachments, bulk_actions, console, front_page, health, issues, metrics,
-    profiles, queues,
-};
+use crate::profiles;
+use crate::queues;
 
 /// The document.
 pub fn openapi() -> Value {

@@ -10,10 +10,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
 use crate::console::Features;
-use crate::problem::Problem;
+use crate::http::problem::Problem;
+use crate::http::{auth, base_url, compression, middleware};
+use crate::state::AppState;
 use crate::{
-    AppState, admin, agents, apps, attachments, auth, base_url, bulk_actions, compression, console,
-    front_page, health, issues, metrics, middleware, openapi_document, profiles, queues,
+    admin, agents, apps, attachments, bulk_actions, console, front_page, health, issues, metrics,
+    openapi_document, profiles, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.

@@ -15,12 +15,12 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::connection::{
+use crate::http::connection::{
     self, CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, Shared, Slots, TimeLimits,
     connections_within,
 };
-use crate::router::admin_router;
-use crate::{AppState, router};
+use crate::router::{admin_router, router};
+use crate::state::AppState;
 
 /// How long requests in flight may take once the server has been asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;

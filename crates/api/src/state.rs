@@ -8,14 +8,14 @@ use caseload_model::time::Clock;
 use caseload_store::Serve;
 use tokio::sync::watch;
 
-use crate::ApiConfig;
-use crate::auth::{KeyCache, RateLimiter};
 use crate::bulk_actions::{FollowedTasks, UploadMemory};
-use crate::cpu::CpuPool;
-use crate::idempotency::KeysInProgress;
-use crate::memory::MemoryBudget;
+use crate::config::ApiConfig;
+use crate::http::auth::{KeyCache, RateLimiter};
+use crate::http::cpu::CpuPool;
+use crate::http::idempotency::KeysInProgress;
+use crate::http::memory::MemoryBudget;
+use crate::http::seen::Seen;
 use crate::metrics::RequestCounts;
-use crate::seen::Seen;
 
 /// The state that all handlers share.
 #[derive(Clone)]

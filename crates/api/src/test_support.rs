@@ -10,12 +10,14 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{Key, KeyGrant, PackedBlock};
 use http::HeaderMap;
 
-use crate::auth::Credential;
 use crate::bulk_actions::{self, TaskRequest};
-use crate::form::{BrokenEscape, Decoder, FieldSink};
-use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, auth};
+use crate::http::auth;
+use crate::http::auth::Caller;
+use crate::http::auth::Credential;
+use crate::http::form::{BrokenEscape, Decoder, FieldSink};
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// A bulk request that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,9 +11,13 @@ use caseload_store::{CreateAgent, CreateApp, CreateQueue};
 use http::StatusCode;
 
 use super::fields::AdminFields;
-use crate::problem::Problem;
-use crate::random::random_u64;
-use crate::{AppState, Caller, agents, apps, queues};
+use crate::agents;
+use crate::apps;
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::http::random::random_u64;
+use crate::queues;
+use crate::state::AppState;
 
 /// The fields of the calls.
 pub(crate) const APP_FIELDS: [&str; 1] = ["title"];

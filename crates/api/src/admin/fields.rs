@@ -5,10 +5,11 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::key::Access;
 use caseload_model::spelling::same_name;
 
-use crate::form::{self, NoFiles};
-use crate::problem::{Fault, Problem};
-use crate::query::{QueryPairs, unknown};
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::form::{self, NoFiles};
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::{QueryPairs, unknown};
+use crate::state::AppState;
 
 /// The longest name of a key, an app, an agent or a queue, in code points.
 pub(super) const ADMIN_TEXT_CHARS_MAX: usize = 255;

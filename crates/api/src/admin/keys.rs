@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::fields::AdminFields;
-use crate::problem::Problem;
-use crate::random::{hex, random_bytes};
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::http::random::{hex, random_bytes};
+use crate::state::AppState;
 
 /// The fields of a new key.
 pub(crate) const KEY_FIELDS: [&str; 3] = ["name", "access", "expires_at"];

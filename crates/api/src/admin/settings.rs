@@ -9,8 +9,9 @@ use caseload_store::Domain;
 use serde_json::{Value, json};
 
 use super::fields::AdminFields;
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// The fields that can be changed.
 pub(crate) const SETTINGS_FIELDS: [&str; 2] = ["desk_name", "desk_email"];

@@ -14,11 +14,12 @@ use caseload_store::Agent;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use crate::format::{Format, SHORT_LIST_BYTES};
-use crate::link::total_pages;
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::format::{Format, SHORT_LIST_BYTES};
+use crate::http::link::total_pages;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The role that every agent has.
 const ROLE: &str = "agent";

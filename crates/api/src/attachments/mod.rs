@@ -19,12 +19,13 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::connection::LongAnswer;
-use crate::etag::{has_already, unchanged};
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::range::{self, ByteRange};
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::connection::LongAnswer;
+use crate::http::etag::{has_already, unchanged};
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::range::{self, ByteRange};
+use crate::state::AppState;
 
 /// The bytes that RFC 8187 does not allow in an extended value.
 const NO_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC

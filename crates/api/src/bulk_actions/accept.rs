@@ -7,11 +7,13 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, Idempotent, StoreError, StoredAnswer, TaskAnswer};
 
 use super::view::TaskView;
-use crate::base_url::BaseUrl;
-use crate::problem::Problem;
-use crate::random::random_bytes;
-use crate::seen::{Event, Origin};
-use crate::{AppState, Caller, idempotency};
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::idempotency;
+use crate::http::problem::Problem;
+use crate::http::random::random_bytes;
+use crate::http::seen::{Event, Origin};
+use crate::state::AppState;
 
 /// A task without entries.
 pub(super) fn new_task(

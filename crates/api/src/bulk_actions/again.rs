@@ -11,10 +11,11 @@ use super::accept::accept;
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::records::{check_kept, not_completed};
-use crate::idempotency::{self, InProgressMark};
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::idempotency::{self, InProgressMark};
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The right form of a call, before it is known whether it is a repeat.
 pub(super) struct Again {

@@ -9,10 +9,10 @@ use caseload_store::{CancelTask, StoreError, log_end};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::view::TaskView;
-use crate::AppState;
-use crate::base_url::BaseUrl;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
+use crate::http::base_url::BaseUrl;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// Ends a task after its current chunk. Answers with the task, which may still be running.
 pub(crate) async fn cancel(

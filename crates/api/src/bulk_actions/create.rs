@@ -13,14 +13,16 @@ use super::accept::{accept, new_task};
 use super::path::BulkPath;
 use super::staging::Staging;
 use super::task_form::{TaskForm, TaskRequest};
-use crate::base_url::OwnUrls;
-use crate::form::body::{self, FormKind};
-use crate::form::body_reader::{BodyReader, check_length};
-use crate::form::{BrokenForm, read_form};
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, idempotency};
+use crate::http::auth::Caller;
+use crate::http::base_url::OwnUrls;
+use crate::http::form::body::{self, FormKind};
+use crate::http::form::body_reader::{BodyReader, check_length};
+use crate::http::form::{BrokenForm, read_form};
+use crate::http::idempotency;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The memory of a small upload, apart from its bytes.
 const SMALL_UPLOAD_BYTES: usize = 256 << 10;

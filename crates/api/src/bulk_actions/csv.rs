@@ -1,11 +1,11 @@
 //! Results and errors as a table: a header, then one row per result, or one row per fault of an
-//! error record. `crate::csv` writes the cells.
+//! error record. `http::csv` writes the cells.
 
 use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::task::Action;
 use caseload_store::RecordKind;
 
-use crate::csv::{DamagedRecord, Members, elements, find, members, write_row};
+use crate::http::csv::{self, DamagedRecord, Members, elements, find, members, write_row};
 
 /// An entry of at most this size is repeated in the row of each of its faults. A larger entry is
 /// written in the first row only, so that an entry with many faults does not make a huge file.
@@ -96,7 +96,7 @@ fn write_faults(members: &Members<'_>, id: &str, out: &mut Vec<u8>) -> Result<()
     let entry = find(members, "entry").or_else(|| find(members, "raw"));
     let faults = elements(find(members, "errors").ok_or(DamagedRecord)?)?;
     for (n, fault) in faults.into_iter().enumerate() {
-        let fault = crate::csv::members(fault)?;
+        let fault = csv::members(fault)?;
         let columns = FAULT_COLUMNS.iter().map(|name| find(&fault, name));
         let entry = entry.filter(|text| n == 0 || text.len() <= REPEATED_ENTRY_BYTES_MAX);
         write_row(position.into_iter().chain(columns).chain([entry]), out);

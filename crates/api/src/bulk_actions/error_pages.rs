@@ -15,15 +15,17 @@ use super::csv::Table;
 use super::error_record::{index_of, is_selected, records, write};
 use super::path::OwnTask;
 use super::record_file::DOWNLOAD_BYTES;
-use crate::base_url::BaseUrl;
-use crate::cpu::INLINE_BYTES_MAX;
-use crate::csv::DamagedRecord;
-use crate::format::{Chosen, Format};
+use crate::http::base_url::BaseUrl;
+use crate::http::cpu::INLINE_BYTES_MAX;
+use crate::http::csv::DamagedRecord;
+use crate::http::etag;
+use crate::http::format::{Chosen, Format};
+use crate::http::link;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::query::{QueryPairs, refused};
 use crate::lists::envelope::{self, Envelope, Next};
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
-use crate::{AppState, etag, link};
+use crate::state::AppState;
 
 /// The key of the records.
 const KEY: &str = "errors";

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use caseload_model::issue_query::ErrorFilter;
 use caseload_model::json::{self, Json};
 
-use crate::csv::{DamagedRecord, elements, find, members};
+use crate::http::csv::{DamagedRecord, elements, find, members};
 
 /// The members that repeat the entry.
 const ENTRY: [&[u8]; 2] = [b"entry", b"raw"];

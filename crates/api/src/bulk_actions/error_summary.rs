@@ -17,11 +17,11 @@ use super::error_record::{Fault, faults, index_of, records};
 use super::path::OwnTask;
 use super::record_file::DOWNLOAD_BYTES;
 use super::records::check_readable;
-use crate::AppState;
-use crate::csv::{DamagedRecord, find, members};
-use crate::etag::{has_already, of_text, unchanged};
-use crate::problem::Problem;
-use crate::query::QueryPairs;
+use crate::http::csv::{DamagedRecord, find, members};
+use crate::http::etag::{has_already, of_text, unchanged};
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The most groups of an answer.
 pub(crate) const SUMMARY_GROUPS_MAX: usize = 100;

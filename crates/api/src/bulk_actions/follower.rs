@@ -9,9 +9,10 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::followed_tasks::is_later;
-use crate::auth::require_working_key;
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::auth::require_working_key;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// The time between two checks of the caller's key, which the key cache mostly answers. Together
 /// with the age of a cached key it is below the 5 s within which a revocation takes effect.

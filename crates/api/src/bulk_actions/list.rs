@@ -10,12 +10,14 @@ use serde::Serialize;
 
 use super::path::BulkPath;
 use super::view::TaskView;
-use crate::base_url::BaseUrl;
-use crate::format::{Format, SHORT_LIST_BYTES};
-use crate::link::{self, total_pages};
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, etag};
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::etag;
+use crate::http::format::{Format, SHORT_LIST_BYTES};
+use crate::http::link::{self, total_pages};
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The columns of the list as a table: every member of a task but its links.
 const COLUMNS: [&str; 28] = [

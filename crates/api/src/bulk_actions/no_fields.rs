@@ -5,11 +5,12 @@ use axum::extract::{FromRequest, Request};
 use caseload_model::error_code::ErrorCode;
 use http::header;
 
-use crate::form::body_reader::BodyReader;
-use crate::form::{Decoder, FieldSink, MemberSink, ObjectDecoder, ValueKind, broken_json};
-use crate::problem::{Fault, Problem};
-use crate::query::unknown;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::form::body_reader::BodyReader;
+use crate::http::form::{Decoder, FieldSink, MemberSink, ObjectDecoder, ValueKind, broken_json};
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::unknown;
+use crate::state::AppState;
 
 /// The faults of a form with fields.
 #[derive(Debug)]

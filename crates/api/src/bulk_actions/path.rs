@@ -8,8 +8,9 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Family, Task};
 use http::request::Parts;
 
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// The bulk path of a request.
 #[derive(Debug, Clone, Copy)]

@@ -22,16 +22,16 @@ use http::{HeaderMap, HeaderValue, header};
 use super::path::OwnTask;
 use super::record_file::DOWNLOAD_BYTES;
 use super::records::{check_kept, not_completed};
-use crate::AppState;
-use crate::accept::Accept;
-use crate::compression::gzip_file;
-use crate::connection::LongAnswer;
-use crate::cpu::{CpuPool, INLINE_BYTES_MAX};
-use crate::etag::{has_already, of_text, unchanged};
-use crate::format::LINES;
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
+use crate::http::accept::Accept;
+use crate::http::compression::gzip_file;
+use crate::http::connection::LongAnswer;
+use crate::http::cpu::{CpuPool, INLINE_BYTES_MAX};
+use crate::http::etag::{has_already, of_text, unchanged};
+use crate::http::format::LINES;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::query::{QueryPairs, refused};
+use crate::state::AppState;
 
 /// The media type of the same lines for callers that prefer to look at them.
 const TEXT: [&str; 1] = ["text/plain"];

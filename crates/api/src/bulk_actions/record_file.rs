@@ -16,9 +16,9 @@ use futures_util::{Stream, stream};
 use super::csv::Table;
 use super::error_record;
 use super::result_record::without_changes;
-use crate::csv::DamagedRecord;
-use crate::format::Format;
-use crate::memory::{Memory, MemoryBudget};
+use crate::http::csv::DamagedRecord;
+use crate::http::format::Format;
+use crate::http::memory::{Memory, MemoryBudget};
 
 /// Blocks of most files are shorter than this.
 const BLOCK_BYTES: usize = 1 << 20;

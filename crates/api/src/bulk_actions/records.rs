@@ -22,16 +22,16 @@ use super::error_pages::{PageCall, page};
 use super::path::OwnTask;
 use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile, RecordView};
 use super::result_record::has_changes;
-use crate::AppState;
-use crate::base_url::BaseUrl;
-use crate::compression::gzip_file;
-use crate::connection::LongAnswer;
-use crate::etag::{has_already, of_text, unchanged};
-use crate::format::{Chosen, Format};
-use crate::memory::Memory;
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::range::{self, ByteRange};
+use crate::http::base_url::BaseUrl;
+use crate::http::compression::gzip_file;
+use crate::http::connection::LongAnswer;
+use crate::http::etag::{has_already, of_text, unchanged};
+use crate::http::format::{Chosen, Format};
+use crate::http::memory::Memory;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::http::range::{self, ByteRange};
+use crate::state::AppState;
 
 /// `Retry-After` while the task runs, in seconds.
 const RETRY_SECONDS: u64 = 1;

@@ -16,9 +16,9 @@ use super::accept::new_task;
 use super::again::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
-use crate::AppState;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// A new task of the entries that failed or were not processed.
 pub(crate) async fn retry(

@@ -15,9 +15,9 @@ use super::again::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::payload::gone;
-use crate::AppState;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// A new task with the payload of a dry run.
 pub(crate) async fn run(

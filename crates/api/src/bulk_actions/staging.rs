@@ -10,11 +10,12 @@ use caseload_store::{PackedBlock, StagePayload, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::accept::new_task_id;
-use crate::base_url::OwnUrls;
-use crate::cpu::CpuPool;
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::base_url::OwnUrls;
+use crate::http::cpu::CpuPool;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// An upload is staged once it has buffered this many bytes of compressed blocks.
 const STAGED_FROM_BYTES: usize = 2 << 20;

@@ -16,12 +16,12 @@ use http::{HeaderMap, header};
 use super::follower::Follower;
 use super::path::OwnTask;
 use super::view::TaskView;
-use crate::AppState;
-use crate::accept::Accept;
-use crate::base_url::BaseUrl;
-use crate::connection::LongAnswer;
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
+use crate::http::accept::Accept;
+use crate::http::base_url::BaseUrl;
+use crate::http::connection::LongAnswer;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// The query parameters of the call.
 pub(crate) const PARAMETERS: [&str; 1] = ["wait"];

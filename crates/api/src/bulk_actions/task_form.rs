@@ -10,13 +10,13 @@ use caseload_model::task::{self, Action, Family};
 use super::path::BulkPath;
 use super::staging::Staging;
 use super::upload::{Payload, Upload};
-use crate::Caller;
-use crate::form::body::FormKind;
-use crate::form::{
+use crate::http::auth::Caller;
+use crate::http::form::body::FormKind;
+use crate::http::form::{
     BrokenJson, FieldSink, FormSink, MemberSink, PartHead, PartSink, ValueKind, broken_json,
 };
-use crate::problem::{Fault, Problem};
-use crate::query::unknown;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::unknown;
 
 /// The fields of a bulk request; the last one only of the path of issues.
 pub(crate) const FIELDS: [&str; 4] = ["action", "payload", "dry_run", "upsert"];

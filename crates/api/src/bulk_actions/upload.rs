@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
 use super::staging::{Staging, panicked};
-use crate::base_url::OwnUrls;
-use crate::problem::Problem;
+use crate::http::base_url::OwnUrls;
+use crate::http::problem::Problem;
 
 /// How many compressions may run while further bytes are read: enough that the store can take the
 /// blocks of one of them at the same time.

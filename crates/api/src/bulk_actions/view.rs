@@ -9,7 +9,7 @@ use caseload_model::time::UnixMillis;
 use serde::Serialize;
 
 use super::path::BulkPath;
-use crate::base_url::BaseUrl;
+use crate::http::base_url::BaseUrl;
 
 #[expect(clippy::struct_excessive_bools, reason = "they are members of the record")]
 #[derive(Debug, Serialize)]

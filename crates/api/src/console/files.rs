@@ -17,10 +17,10 @@ use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 
-use crate::compression::{Coding, preferred_coding};
-use crate::etag::{has_already, unchanged};
-use crate::problem::Problem;
-use crate::random::hex;
+use crate::http::compression::{Coding, preferred_coding};
+use crate::http::etag::{has_already, unchanged};
+use crate::http::problem::Problem;
+use crate::http::random::hex;
 
 /// The table of the files, by name. A test compares it with the folder.
 macro_rules! files {

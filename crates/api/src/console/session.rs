@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::features::Features;
-use crate::auth::{Credential, SESSION_COOKIE, authenticate, log_failure, session_of};
-use crate::base_url::BaseUrl;
-use crate::problem::{NO_SUCH_KEY, Problem};
-use crate::random::random_bytes;
-use crate::{AppState, same_site};
+use crate::http::auth::{Credential, SESSION_COOKIE, authenticate, log_failure, session_of};
+use crate::http::base_url::BaseUrl;
+use crate::http::problem::{NO_SUCH_KEY, Problem};
+use crate::http::random::random_bytes;
+use crate::http::same_site;
+use crate::state::AppState;
 
 /// How long a session lasts.
 pub(super) const SESSION_HOURS: i64 = 8;

@@ -13,9 +13,9 @@ use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, header};
 use serde_json::json;
 
-use crate::accept::Accept;
-use crate::base_url::BaseUrl;
-use crate::problem::Problem;
+use crate::http::accept::Accept;
+use crate::http::base_url::BaseUrl;
+use crate::http::problem::Problem;
 
 const NAME: &str = "Caseload";
 const VERSION: &str = env!("CARGO_PKG_VERSION");

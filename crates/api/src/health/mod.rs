@@ -9,8 +9,8 @@ use caseload_model::error_code::ErrorCode;
 use caseload_store::StoreError;
 use serde_json::{Value, json};
 
-use crate::AppState;
-use crate::problem::Problem;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// `GET /healthz`: the process runs.
 pub(crate) async fn healthz() -> Json<Value> {

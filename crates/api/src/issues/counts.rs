@@ -10,10 +10,11 @@ use http::header;
 
 use super::list::list_error;
 use super::person;
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::http::query::{QueryPairs, refused};
 use crate::lists::deadline::in_time;
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
-use crate::{AppState, Caller};
+use crate::state::AppState;
 
 /// `GET /v1/{domain}/issues/counts`
 pub(crate) async fn counts(

@@ -8,10 +8,12 @@ use caseload_store::{EditIssue, EditIssues};
 
 use super::id::{InvalidIssueId, IssueId};
 use super::write_call::{FormRules, Read, WriteCall, write_error};
-use crate::form::NoFiles;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, idempotency};
+use crate::http::auth::Caller;
+use crate::http::form::NoFiles;
+use crate::http::idempotency;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// `PUT /v1/{domain}/issues/{issue_id}`
 pub(crate) async fn edit(

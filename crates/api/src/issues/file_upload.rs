@@ -14,10 +14,11 @@ use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
-use crate::form::Files;
-use crate::problem::{FAULTS_MAX, Fault, Problem};
-use crate::random::random_u64;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::form::Files;
+use crate::http::problem::{FAULTS_MAX, Fault, Problem};
+use crate::http::random::random_u64;
+use crate::state::AppState;
 
 /// The form fields for files. A client that sends several may name them `attachments[]`.
 pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];

@@ -7,13 +7,15 @@ use caseload_store::GetIssue;
 use http::{HeaderMap, header};
 
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
-use crate::base_url::BaseUrl;
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::etag;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
 use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, etag};
+use crate::state::AppState;
 
 /// `GET /v1/{domain}/issues/{issue_id}`
 pub(crate) async fn get(

@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use http::request::Parts;
 
-use crate::AppState;
-use crate::problem::{Fault, Problem};
+use crate::http::problem::{Fault, Problem};
+use crate::state::AppState;
 
 /// The id in the path; `None` for digits beyond 64 bits, an id that no issue can have.
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,14 @@ use caseload_store::{IssueStep, ListIssues, Serve, StepForm, StepIssues, StoreEr
 use http::{HeaderMap, HeaderValue, Uri};
 
 use super::person;
-use crate::base_url::BaseUrl;
-use crate::format::{Chosen, Format};
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::format::{Chosen, Format};
+use crate::http::link;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::query::{QueryPairs, refused};
+use crate::http::seen::{Event, Origin};
 use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
@@ -26,11 +32,7 @@ use crate::lists::refusals::{is_stream, refused_by};
 use crate::lists::stream::{self, StepReader, StreamForm};
 use crate::lists::table::Table;
 use crate::lists::{ListReader, ListSteps, Step};
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
-use crate::seen::{Event, Origin};
-use crate::{AppState, Caller, link};
+use crate::state::AppState;
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
 /// list.

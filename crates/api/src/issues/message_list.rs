@@ -16,15 +16,18 @@ use caseload_store::{GetIssue, RenderedIssue};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
-use crate::base_url::BaseUrl;
-use crate::format::{Chosen, Format};
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::etag;
+use crate::http::format::{Chosen, Format};
+use crate::http::link;
+use crate::http::memory::Memory;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::{QueryPairs, refused};
 use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
-use crate::memory::Memory;
-use crate::problem::{Fault, Problem};
-use crate::query::{QueryPairs, refused};
-use crate::{AppState, Caller, etag, link};
+use crate::state::AppState;
 
 /// An issue of more bytes is taken apart on another thread.
 const INLINE_BYTES_MAX: usize = 256 << 10;

@@ -8,9 +8,10 @@ use caseload_store::AddMessage;
 use super::file_upload::FileUpload;
 use super::id::{InvalidIssueId, IssueId};
 use super::write_call::{FormRules, Read, WriteCall, created};
-use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// `POST /v1/{domain}/issues/{issue_id}/messages`
 pub(crate) async fn add_message(

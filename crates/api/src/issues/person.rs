@@ -4,8 +4,9 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::issue_query::IssueQuery;
 use caseload_store::{AppProfilesOf, StoreError};
 
+use crate::http::auth::Caller;
 use crate::lists::deadline::in_time;
-use crate::{AppState, Caller};
+use crate::state::AppState;
 
 /// Fills in the app profiles of the person of the query, if it has one.
 pub(super) async fn look_up(

@@ -7,10 +7,12 @@ use caseload_store::AddNote;
 
 use super::id::{InvalidIssueId, IssueId};
 use super::write_call::{FormRules, Read, WriteCall, write_error};
-use crate::form::NoFiles;
-use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, idempotency};
+use crate::http::auth::Caller;
+use crate::http::form::NoFiles;
+use crate::http::idempotency;
+use crate::http::problem::Problem;
+use crate::http::query::QueryPairs;
+use crate::state::AppState;
 
 /// `POST /v1/{domain}/issues/{issue_id}/private-notes`
 pub(crate) async fn add_note(

@@ -13,14 +13,15 @@ use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 use super::file_upload::FileUpload;
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
-use crate::cpu::INLINE_BYTES_MAX;
-use crate::form::{self, Fields, Files};
-use crate::idempotency::{self, InProgressMark};
-use crate::memory::Memory;
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::random::random_u64;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::cpu::INLINE_BYTES_MAX;
+use crate::http::form::{self, Fields, Files};
+use crate::http::idempotency::{self, InProgressMark};
+use crate::http::memory::Memory;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::http::random::random_u64;
+use crate::state::AppState;
 
 /// A form of more bytes takes memory for the values in its maps and lists.
 const LARGE_FORM_BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@
 use caseload_model::issue_query::ParameterFault;
 use caseload_store::StoreError;
 
-use crate::problem::Problem;
+use crate::http::problem::Problem;
 
 /// A list is rendered at most this far ahead of its reader.
 pub(crate) const PAGE_BYTES_AHEAD: usize = 8 << 20;

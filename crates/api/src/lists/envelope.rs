@@ -16,9 +16,9 @@ use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Frame, SizeHint};
 
-use crate::base_url::BaseUrl;
-use crate::etag;
-use crate::link::total_pages;
+use crate::http::base_url::BaseUrl;
+use crate::http::etag;
+use crate::http::link::total_pages;
 
 /// The key of issues.
 pub(crate) const ISSUES: &str = "issues";

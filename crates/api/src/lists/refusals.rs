@@ -5,9 +5,9 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::spelling::same_name;
 
-use crate::format::{Chosen, Format};
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
+use crate::http::format::{Chosen, Format};
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
 
 /// The refusal of a request with a wrong format, wrong parameters, or both.
 pub(crate) fn refused_by(

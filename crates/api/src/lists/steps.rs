@@ -12,11 +12,12 @@ use futures_util::stream;
 
 use super::ahead::PAGE_BYTES_AHEAD;
 use super::deadline::in_time;
-use crate::auth::require_working_key;
-use crate::base_url::BaseUrl;
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::auth::require_working_key;
+use crate::http::base_url::BaseUrl;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// A request for the records that follow a position.
 pub(crate) trait ListSteps: Send + 'static {

@@ -18,10 +18,10 @@ use http::header;
 use super::ahead::ListError;
 use super::steps::{ListReader, ListSteps, Step};
 use super::table::Table;
-use crate::connection::LongAnswer;
-use crate::cpu::CpuPool;
-use crate::csv::DamagedRecord;
-use crate::memory::Memory;
+use crate::http::connection::LongAnswer;
+use crate::http::cpu::CpuPool;
+use crate::http::csv::DamagedRecord;
+use crate::http::memory::Memory;
 
 /// A step ends after this many records.
 pub(crate) const STEP_RECORDS: u64 = 1000;

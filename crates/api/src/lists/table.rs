@@ -1,8 +1,8 @@
-//! Records as rows of a table. The model chooses the columns, and `crate::csv` writes the cells.
+//! Records as rows of a table. The model chooses the columns, and `http::csv` writes the cells.
 
 use std::sync::Arc;
 
-use crate::csv::{DamagedRecord, Members, at_path, find, members, write_cells, write_header};
+use crate::http::csv::{DamagedRecord, Members, at_path, find, members, write_cells, write_header};
 
 /// The member whose members are custom fields, and the member of an issue's field that has its
 /// value.

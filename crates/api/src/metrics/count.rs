@@ -7,7 +7,7 @@ use http::Method;
 use tokio::time::Instant;
 
 use super::request_counts::RequestLabels;
-use crate::AppState;
+use crate::state::AppState;
 
 /// A request that is being answered. Dropping the timer counts the request, so that it is counted
 /// even if the handler panics or the caller disconnects.

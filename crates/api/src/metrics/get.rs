@@ -11,10 +11,10 @@ use caseload_store::{CompletedTasks, StoreMetrics};
 use http::{HeaderMap, header};
 
 use super::text::MetricsText;
-use crate::AppState;
-use crate::auth::require_any_key;
-use crate::peer::PeerAddress;
-use crate::problem::Problem;
+use crate::http::auth::require_any_key;
+use crate::http::peer::PeerAddress;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// Headers that a proxy adds.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];

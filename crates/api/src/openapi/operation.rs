@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::headers::{self, ALWAYS, QUOTA};
 use super::parameters::refer;
 use super::problem;
-use crate::format::LINES;
+use crate::http::format::LINES;
 
 /// The errors of every guarded operation.
 const GUARDED: [ErrorCode; 7] = [

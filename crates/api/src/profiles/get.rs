@@ -10,11 +10,13 @@ use caseload_model::profile_query::{ProfileId, ProfileKind, parse_single_profile
 use caseload_store::GetProfile;
 use http::{HeaderMap, header};
 
+use crate::http::auth::Caller;
+use crate::http::etag;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
 use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
-use crate::problem::{Fault, Problem};
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, etag};
+use crate::state::AppState;
 
 /// `GET /v2/{domain}/identity/core_profiles/{core_profile_id}`
 pub(crate) async fn get_core_profile(

@@ -18,8 +18,13 @@ use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ListProfiles, ProfileStep, Serve, StepForm, StepProfiles, StoreError};
 use http::{HeaderMap, HeaderValue, Uri};
 
-use crate::base_url::BaseUrl;
-use crate::format::{Chosen, Format};
+use crate::http::auth::Caller;
+use crate::http::base_url::BaseUrl;
+use crate::http::format::{Chosen, Format};
+use crate::http::link;
+use crate::http::memory::Memory;
+use crate::http::problem::Problem;
+use crate::http::query::{QueryPairs, refused};
 use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
@@ -27,10 +32,7 @@ use crate::lists::refusals::{is_stream, refused_by};
 use crate::lists::stream::{self, StepReader, StreamForm};
 use crate::lists::table::Table;
 use crate::lists::{ListReader, ListSteps, Step};
-use crate::memory::Memory;
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
-use crate::{AppState, Caller, link};
+use crate::state::AppState;
 
 /// The filters that an index serves. Any other one is judged profile by profile.
 const INDEXED: [&str; 8] = [

@@ -10,9 +10,10 @@ use caseload_model::issue::IssueQueue;
 use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
-use crate::format::{Format, SHORT_LIST_BYTES};
-use crate::problem::Problem;
-use crate::{AppState, Caller};
+use crate::http::auth::Caller;
+use crate::http::format::{Format, SHORT_LIST_BYTES};
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
 /// `GET /v1/{domain}/queues`
 pub(crate) async fn list(

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::paths::FamilyPaths;
 use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
-use crate::format::LINES;
+use crate::http::format::LINES;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{QUERY, json_content};
 use crate::openapi::parameters::{OTHER_LISTS, bound, query, query_words};

@@ -4,7 +4,7 @@ use caseload_model::error_code::{EntryErrorCode, EntryWarningCode};
 use caseload_model::record::WARNINGS_MAX;
 use serde_json::{Map, Value, json};
 
-use crate::format::LINES;
+use crate::http::format::LINES;
 use crate::openapi::json::{described, merged, schema};
 use crate::openapi::operation::add_lines;
 use crate::openapi::parameters::instant;

@@ -1,0 +1,230 @@
+//! The guard: the middleware in front of every path below `/v1` and `/v2`, unknown paths included.
+//! It runs before any byte of the body is read. Invariant: a handler below these paths runs only
+//! for a working key of the domain in the path, within the limit of the key.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_store::{KeyGrant, StoreError};
+
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use percent_encoding::percent_decode_str;
+
+use super::caller::Caller;
+use super::cookie::{credential_of, session_text};
+use super::credentials::{Credential, key_hash};
+use super::rate::Quota;
+use crate::http::connection::Connection;
+use crate::http::middleware::EmptySegment;
+use crate::http::peer::PeerAddress;
+use crate::http::problem::{NO_SUCH_KEY, Problem};
+use crate::http::same_site;
+use crate::http::seen::{Event, Origin};
+use crate::state::AppState;
+
+/// Lets a request to an API path pass if it has a working key of the domain in the path and the key
+/// is within its limit. A request without a working key does not count, so that no caller can use
+/// up the quota of another; its answer shows the quota of an unused key.
+pub(crate) async fn guard(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let Some(domain) = api_domain(request.uri().path()) else {
+        check_slashes(&request)?;
+        return Ok(next.run(request).await);
+    };
+    let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
+    let is_page = is_of_page(request.headers());
+    let named = credential_of(&request, &state.config);
+    let (credential, grant) = match authenticate(&state, named).await {
+        Ok(known) => known,
+        Err(problem) => {
+            log_failure(&state, &request, &problem);
+            let mut response = problem.into_response();
+            let quota = Quota::unused(state.config.rate_limit, state.clock.now());
+            quota.add_headers(&mut response);
+            add_private_headers(&mut response, is_page);
+            return Ok(response);
+        }
+    };
+    let is_admitted = request.extensions().get::<Connection>().is_none_or(Connection::authenticate);
+    let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
+    let checked = check(&state, &request, &grant, &domain, quota.refusal());
+    let mut response = match checked {
+        Ok(()) if !is_admitted => no_connection_left(&state).into_response(),
+        Ok(()) => {
+            let caller = Caller::new(&grant, credential);
+            let mut request = request;
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    quota.add_headers(&mut response);
+    add_private_headers(&mut response, is_page);
+    Ok(response)
+}
+
+/// The checks of a request with a working key, in this order.
+fn check(
+    state: &AppState,
+    request: &Request,
+    grant: &KeyGrant,
+    domain: &str,
+    over_limit: Option<Problem>,
+) -> Result<(), Problem> {
+    if let Some(problem) = over_limit {
+        if let Some(left_out) = state.seen.line(Event::RateLimit, Origin::Domain(grant.domain)) {
+            let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
+            tracing::warn!(domain, key, left_out, "a key is over its rate limit");
+        }
+        return Err(problem);
+    }
+    check_domain(grant, domain).inspect_err(|problem| log_failure(state, request, problem))?;
+    same_site::check(request, &state.config).inspect_err(|_| {
+        if let Some(left_out) = state.seen.line(Event::CrossSite, Origin::Domain(grant.domain)) {
+            let domain = grant.domain_name.as_str();
+            tracing::warn!(domain, left_out, "a write of another site was refused");
+        }
+    })?;
+    check_slashes(request)
+}
+
+/// A path with an empty segment is another path, and no resource has one.
+fn check_slashes(request: &Request) -> Result<(), Problem> {
+    if request.extensions().get::<EmptySegment>().is_none() {
+        return Ok(());
+    }
+    let detail = "no resource has a path with //; write one slash between two segments";
+    Err(Problem::new(ErrorCode::NotFound, detail))
+}
+
+/// The connections for callers with a key are all in use.
+fn no_connection_left(state: &AppState) -> Problem {
+    if let Some(left_out) = state.seen.line(Event::ConnectionLimit, Origin::Everyone) {
+        tracing::warn!(left_out, "all connections for callers with a key are in use");
+    }
+    let detail = "the server has as many connections as it may have; close idle ones and try again";
+    Problem::unavailable(detail).header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+/// Logs a request that did not authenticate, with the address that it came from.
+pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
+    let Some(peer) = request.extensions().get::<PeerAddress>() else { return };
+    let Some(left_out) = state.seen.line(Event::FailedAuthentication, Origin::Address(peer.0))
+    else {
+        return;
+    };
+    let client = state.config.trusted_proxies.client(request.headers(), peer.0);
+    tracing::warn!(
+        peer = %peer.0,
+        %client,
+        status = problem.status(),
+        left_out,
+        "a request did not authenticate"
+    );
+}
+
+/// The answers of a domain are for its caller alone: no cache stores them, and no browser guesses
+/// that they are something else. A page is not offered `Basic`, because its browser would ask for a
+/// name and a password in a box of its own.
+fn add_private_headers(response: &mut Response, is_page: bool) {
+    let refused = response.status() == StatusCode::UNAUTHORIZED;
+    let headers = response.headers_mut();
+    if refused && is_page {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Whether a page sent the request: a script, or a link of the console to a download. On plain HTTP
+/// a browser does not say so, but the console does. A link sends the cookie of its session, even if
+/// that has ended.
+fn is_of_page(headers: &HeaderMap) -> bool {
+    let is = |name, value| headers.get(name).is_some_and(|header| header == value);
+    is("sec-fetch-dest", "empty")
+        || is("sec-fetch-site", "same-origin")
+        || headers.contains_key("caseload-console")
+        || session_text(headers).is_some()
+}
+
+/// Whether the request has a working key, of any domain.
+pub(crate) async fn require_any_key(
+    state: &AppState,
+    request_headers: &HeaderMap,
+) -> Result<(), Problem> {
+    authenticate(state, key_hash(request_headers).map(Credential::Key)).await.map(drop)
+}
+
+/// The credential of a request and the grant of its key.
+pub(crate) async fn authenticate(
+    state: &AppState,
+    named: Result<Credential, &'static str>,
+) -> Result<(Credential, Arc<KeyGrant>), Problem> {
+    let credential = named.map_err(Problem::unauthorized)?;
+    let grant = grant(state, credential).await?;
+    Ok((credential, grant.ok_or_else(|| Problem::unauthorized(NO_SUCH_KEY))?))
+}
+
+/// Fails once the caller's key no longer works. Long answers call this from time to time; an error
+/// of the store does not end them.
+pub(crate) async fn require_working_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
+    match grant(state, caller.credential).await {
+        Ok(None) => Err(Problem::unauthorized(NO_SUCH_KEY)),
+        Ok(Some(_)) | Err(_) => Ok(()),
+    }
+}
+
+/// The grant of the credential, if it works now.
+async fn grant(
+    state: &AppState,
+    credential: Credential,
+) -> Result<Option<Arc<KeyGrant>>, StoreError> {
+    state.keys.grant(&state.store, state.clock.now(), credential).await
+}
+
+/// Refuses a key of another domain. The answer does not reveal whether the domain in the path
+/// exists. A path that ends before the domain belongs to no domain and passes.
+fn check_domain(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
+    if domain.is_empty() || domain == grant.domain_name.as_str() {
+        return Ok(());
+    }
+    let detail = "the API key does not open this domain; use a key of the domain in the path";
+    Err(Problem::new(ErrorCode::Forbidden, detail))
+}
+
+/// The undecoded domain segment of a path below `/v1` or `/v2`; empty if the path ends before it.
+/// `None` for every other path.
+fn api_domain(path: &str) -> Option<&str> {
+    let mut segments = path.split('/').skip(1);
+    match segments.next() {
+        Some("v1" | "v2") => Some(segments.next().unwrap_or_default()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_below_the_two_versions_is_an_api_path() {
+        for (path, domain) in [
+            ("/v1/acme/issues", Some("acme")),
+            ("/v2/acme", Some("acme")),
+            ("/v2", Some("")),
+            ("/v1/", Some("")),
+            ("/v3/acme", None),
+            ("/v1x/acme", None),
+            ("/healthz", None),
+            ("/", None),
+        ] {
+            assert_eq!(api_domain(path), domain, "{path}");
+        }
+    }
+}

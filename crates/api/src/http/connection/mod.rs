@@ -1,0 +1,130 @@
+//! One connection: the requests on it, one after another. hyper decides how requests are framed,
+//! and refuses those that it cannot parse, with a status and no body. This module adds two things
+//! around it: a client that takes too long loses its connection ([`timing`]), and so does one
+//! without a key if others need its place ([`slots`]). Its memory is counted ([`room`]). No byte is
+//! changed on its way. The reasons are in docs/decisions/0042-one-budget.md.
+
+mod exchange;
+mod room;
+mod slots;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::Watcher;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+
+pub use room::connections_within;
+pub(crate) use slots::{Slot, Slots};
+pub(crate) use timing::TimeLimits;
+
+use crate::http::memory::MemoryBudget;
+use crate::http::peer::PeerAddress;
+use crate::http::seen::{Event, Origin, Seen};
+use crate::metrics::RequestCounts;
+use exchange::{Direction, Exchange};
+use room::ConnectionMemory;
+use stream::ObservedStream;
+use timing::ClientTimeout;
+
+/// The most bytes of the head of a request: twice the longest target that hyper reads, because
+/// filters are part of the target.
+pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
+/// The most bytes that are received of a connection before they are read. A whole head fits.
+pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
+
+/// The connection of a request, as an extension of each request on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection(Arc<Slot>);
+
+impl Connection {
+    /// A request on it has a working key. Returns false if such a connection has no room.
+    pub(crate) fn authenticate(&self) -> bool {
+        self.0.authenticate()
+    }
+}
+
+/// Marks the answer that is a stream or a file, and takes as long as its reader does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LongAnswer;
+
+/// The parts that all connections of a listener share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) limits: TimeLimits,
+    pub(crate) counts: Arc<RequestCounts>,
+    pub(crate) memory: Arc<MemoryBudget>,
+    pub(crate) seen: Arc<Seen>,
+}
+
+/// Serves the requests of one connection until it ends.
+pub(crate) async fn serve(
+    http: http1::Builder,
+    (stream, peer): (TcpStream, SocketAddr),
+    service: TowerToHyperService<Router>,
+    (shared, slot): (Shared, Arc<Slot>),
+    watcher: Watcher,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY could not be set");
+    }
+    let exchange = Arc::new(Exchange::new(shared.limits));
+    let memory = ConnectionMemory::new(shared.memory);
+    let observed = ObservedStream::new(stream, exchange.clone(), memory);
+    let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
+    let connection = Connection(slot.clone());
+    let service = service_fn(move |request: Request<Incoming>| {
+        let has_body = !request.body().is_end_stream();
+        let number = exchange.begin(has_body);
+        let mut request = request.map(Body::new);
+        if has_body {
+            let observe = |body| exchange.observe(body, Direction::In, number);
+            request = request.map(|body| Body::new(observe(body)));
+        }
+        request.extensions_mut().insert(address);
+        request.extensions_mut().insert(connection.clone());
+        let answer = service.call(request);
+        let exchange = exchange.clone();
+        async move {
+            let answer = answer.await?;
+            exchange.answer_begins(answer.extensions().get::<LongAnswer>().is_some());
+            Ok::<_, Infallible>(answer.map(|body| exchange.observe(body, Direction::Out, number)))
+        }
+    });
+    let served = http.serve_connection(TokioIo::new(observed), service);
+    tokio::select! {
+        served = watcher.watch(served) => if let Err(error) = served {
+            if error.is_parse() {
+                shared.counts.add_unreadable();
+            }
+            tracing::debug!(%error, "a connection ended early");
+        },
+        timeout = times.timeout() => log_timeout(&shared.seen, address, timeout),
+        () = slot.ended() => tracing::debug!("a connection made room for another one"),
+    }
+}
+
+/// A connection that is only silent is nothing unusual.
+fn log_timeout(seen: &Seen, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
+    let what = match timeout {
+        ClientTimeout::Idle => return,
+        ClientTimeout::Head => "the head of a request came too slowly",
+        ClientTimeout::Answer => "an answer was received too slowly",
+    };
+    if let Some(left_out) = seen.line(Event::TooSlow, Origin::Address(peer)) {
+        tracing::warn!(%peer, left_out, "{what}; the connection ends");
+    }
+}

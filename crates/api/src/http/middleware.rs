@@ -1,0 +1,166 @@
+//! The middleware around every request: its id, the rendering of problems, panics, and request
+//! bodies that the handler did not read. No route is known here. Invariant: every response has an
+//! `X-Request-Id`, and every error is in problem form.
+
+use std::any::Any;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use http::header::{self, HeaderName};
+use http::{HeaderMap, HeaderValue, Method};
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+use tracing::Instrument;
+
+use crate::http::cpu::CpuPool;
+use crate::http::problem::Problem;
+use crate::http::request_id::new_request_id;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest request id that the server accepts from a caller.
+const REQUEST_ID_BYTES_MAX: usize = 128;
+/// How long the server goes on receiving an unread body after the answer, so that the answer
+/// arrives.
+const DRAIN_SECONDS: u64 = 2;
+
+/// From so many faults on, a problem is rendered on another thread.
+const FAULTS_INLINE_MAX: usize = 16;
+
+/// Marks a request whose path has an empty segment. The layer that removes slashes at the end runs
+/// before the routes and would hide it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EmptySegment;
+
+/// Sets the request id, and renders the problem that a handler returns.
+pub(crate) async fn request_id(
+    State(cpu): State<CpuPool>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if request.uri().path().contains("//") {
+        request.extensions_mut().insert(EmptySegment);
+    }
+    let id = valid_id(request.headers()).unwrap_or_else(new_request_id);
+    let head = *request.method() == Method::HEAD;
+    let span = tracing::info_span!(
+        "request",
+        id = id.to_str().unwrap_or_default(),
+        method = %request.method(),
+        path = request.uri().path(),
+    );
+    let mut response = match check_transfer_coding(request.headers()) {
+        Ok(()) => next.run(request).instrument(span.clone()).await,
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
+        let text = id.to_str().unwrap_or_default().to_owned();
+        let body = if problem.faults_count() > FAULTS_INLINE_MAX {
+            cpu.run(move || problem.body(&text)).await.unwrap_or_default()
+        } else {
+            problem.body(&text)
+        };
+        let content_type = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        *response.body_mut() = if head { Body::empty() } else { Body::from(body) };
+    }
+    response.headers_mut().insert(X_REQUEST_ID, id);
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
+    response
+}
+
+/// Refuses a request with a transfer coding other than `chunked`, which is the only one that the
+/// server knows. hyper refuses those that do not end with `chunked`.
+fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let fields = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings: Vec<_> = fields.map(|field| String::from_utf8_lossy(field.as_bytes())).collect();
+    let coding = codings.join(", ");
+    if codings.is_empty() || coding.trim().eq_ignore_ascii_case("chunked") {
+        return Ok(());
+    }
+    let shown: String = coding.chars().take(100).collect();
+    let detail = format!(
+        "the server does not know the transfer coding {shown:?}; send the body with a \
+         Content-Length or in chunks, and a compressed one with Content-Encoding"
+    );
+    let problem = Problem::new(ErrorCode::UnknownCoding, detail);
+    Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")))
+}
+
+/// The caller's id, if it has 1 to 128 visible ASCII characters.
+fn valid_id(headers: &HeaderMap) -> Option<HeaderValue> {
+    let id = headers.get(X_REQUEST_ID)?;
+    let bytes = id.as_bytes();
+    let is_valid =
+        (1..=REQUEST_ID_BYTES_MAX).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
+    is_valid.then(|| id.clone())
+}
+
+/// The answer after a panic of a handler. The text of the panic goes to the log only.
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer requires this signature")]
+pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no text");
+    tracing::error!(panic = text, "a handler panicked");
+    Problem::internal().into_response()
+}
+
+/// Goes on receiving a body that the handler did not read to its end. Closing the connection at
+/// once would reset it, and a client that is still sending would never see the answer.
+pub(crate) async fn drain_unread_body(request: Request, next: Next) -> Response {
+    let waits = request.headers().contains_key(header::EXPECT);
+    if waits || request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    next.run(request.map(|body| Body::new(DrainedBody { body: Some(body) }))).await
+}
+
+/// A request body that, if dropped before its end, is drained in the background.
+struct DrainedBody {
+    body: Option<Body>,
+}
+
+impl HttpBody for DrainedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+impl Drop for DrainedBody {
+    fn drop(&mut self) {
+        let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), async move {
+            while let Some(Ok(_)) = body.frame().await {}
+        }));
+    }
+}

@@ -1,0 +1,27 @@
+//! What HTTP says about every resource: connections, credentials, forms, formats, conditions and
+//! problems. No file here knows a route or a resource, except that connections count the requests
+//! that cannot be parsed for the metrics. Each resource has a folder of its own.
+
+pub(crate) mod accept;
+pub(crate) mod auth;
+pub(crate) mod base_url;
+pub(crate) mod compression;
+pub(crate) mod connection;
+pub(crate) mod cpu;
+pub(crate) mod csv;
+pub(crate) mod etag;
+pub(crate) mod form;
+pub(crate) mod format;
+pub(crate) mod idempotency;
+pub(crate) mod link;
+pub(crate) mod memory;
+pub(crate) mod middleware;
+pub(crate) mod pace;
+pub(crate) mod peer;
+pub(crate) mod problem;
+pub(crate) mod query;
+pub(crate) mod random;
+pub(crate) mod range;
+pub(crate) mod request_id;
+pub(crate) mod same_site;
+pub(crate) mod seen;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::http::base_url::{PublicUrl, TrustedProxies};
-use crate::http::pace::PaceLimits;
+use crate::http::minimum_rate::MinimumRateLimits;
 
 /// The settings of the server.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct ApiConfig {
     /// many.
     pub connections_max: usize,
     /// How slowly a client may send a body or receive an answer.
-    pub pace: PaceLimits,
+    pub minimum_rate: MinimumRateLimits,
     /// How long a client may take to send the head of a request.
     pub head_timeout: Duration,
     /// How long a connection may be silent between two requests.
@@ -59,7 +59,7 @@ impl Default for ApiConfig {
             uploads_bytes_held: 32 << 20,
             memory_bytes: 512 << 20,
             connections_max: 960,
-            pace: PaceLimits::default(),
+            minimum_rate: MinimumRateLimits::default(),
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
             has_admin_address: false,

@@ -31,7 +31,7 @@ pub mod test_support;
 
 pub use crate::http::base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
 pub use crate::http::connection::connections_within;
-pub use crate::http::pace::PaceLimits;
+pub use crate::http::minimum_rate::MinimumRateLimits;
 pub use config::ApiConfig;
 pub use openapi_document::{openapi, openapi_text};
 pub use router::{route_paths, router};

@@ -38,7 +38,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let config = &state.config;
     let connections = config.connections_max.min(connections_within(config.memory_bytes));
-    let slots = Slots::new(connections, state.seen.clone());
+    let slots = Slots::new(connections, state.log_limiter.clone());
     let (shared, stopping) = (shared(&state), state.stopping.clone());
     accept(listener, router(&state), (shared, slots), shutdown, move || {
         stopping.send_replace(true);
@@ -53,7 +53,7 @@ pub async fn serve_admin(
     state: AppState,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let slots = Slots::of_operators(ADMIN_CONNECTIONS_MAX, state.seen.clone());
+    let slots = Slots::of_operators(ADMIN_CONNECTIONS_MAX, state.log_limiter.clone());
     accept(listener, admin_router(state.clone()), (shared(&state), slots), shutdown, || {}).await;
     Ok(())
 }
@@ -63,7 +63,7 @@ fn shared(state: &AppState) -> Shared {
         limits: TimeLimits::of(&state.config),
         counts: state.request_counts.clone(),
         memory: state.memory.clone(),
-        seen: state.seen.clone(),
+        log_limiter: state.log_limiter.clone(),
     }
 }
 

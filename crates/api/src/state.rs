@@ -13,8 +13,8 @@ use crate::config::ApiConfig;
 use crate::http::auth::{KeyCache, RateLimiter};
 use crate::http::cpu::CpuPool;
 use crate::http::idempotency::KeysInProgress;
+use crate::http::log_limiter::LogLimiter;
 use crate::http::memory::MemoryBudget;
-use crate::http::seen::Seen;
 use crate::metrics::RequestCounts;
 
 /// The state that all handlers share.
@@ -31,20 +31,20 @@ pub struct AppState {
     pub(crate) upload_memory: Arc<UploadMemory>,
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) cpu: CpuPool,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) log_limiter: Arc<LogLimiter>,
     /// True once the server has been asked to stop: from then on no request waits.
     pub(crate) stopping: watch::Sender<bool>,
 }
 
 impl AppState {
     pub fn new(store: Arc<dyn Serve>, clock: Clock, config: ApiConfig) -> Self {
-        let seen = Arc::<Seen>::default();
-        let memory = MemoryBudget::new(config.memory_bytes, seen.clone());
+        let log_limiter = Arc::<LogLimiter>::default();
+        let memory = MemoryBudget::new(config.memory_bytes, log_limiter.clone());
         Self {
             store,
             clock,
             config: Arc::new(config),
-            keys: Arc::new(KeyCache::new(seen.clone())),
+            keys: Arc::new(KeyCache::new(log_limiter.clone())),
             keys_in_progress: Arc::default(),
             rates: Arc::default(),
             request_counts: Arc::default(),
@@ -52,7 +52,7 @@ impl AppState {
             upload_memory: Arc::default(),
             memory: Arc::new(memory),
             cpu: CpuPool::default(),
-            seen,
+            log_limiter,
             stopping: watch::Sender::new(false),
         }
     }

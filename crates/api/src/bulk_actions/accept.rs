@@ -10,9 +10,9 @@ use super::view::TaskView;
 use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::idempotency;
+use crate::http::log_limiter::{Event, Origin};
 use crate::http::problem::Problem;
 use crate::http::random::random_bytes;
-use crate::http::seen::{Event, Origin};
 use crate::state::AppState;
 
 /// A task without entries.
@@ -65,7 +65,7 @@ pub(super) async fn accept(
     let created = state.store.create_task(command).await.inspect_err(|error| {
         if matches!(error, StoreError::QueueFull { .. })
             && let Some(left_out) =
-                state.seen.line(Event::QueueLimit, Origin::Domain(caller.domain_id))
+                state.log_limiter.line(Event::QueueLimit, Origin::Domain(caller.domain_id))
         {
             let domain = caller.domain_name.as_str();
             tracing::warn!(domain, left_out, "a domain is over its limit of unfinished tasks");

@@ -3,10 +3,10 @@
 //! to the store and read them from there; the crate `bulk` runs them.
 
 mod accept;
-mod again;
 mod cancel;
 mod create;
 mod csv;
+mod derive_task;
 mod error_pages;
 mod error_record;
 pub(crate) mod error_summary;

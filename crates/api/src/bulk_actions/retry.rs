@@ -13,7 +13,7 @@ use caseload_store::{CreateTask, PackedBlock, StoreError, unpack_block};
 use http::HeaderMap;
 
 use super::accept::new_task;
-use super::again::{Call, Verb};
+use super::derive_task::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use crate::http::problem::Problem;

@@ -11,7 +11,7 @@ use caseload_store::{CreateTask, StoreError};
 use http::HeaderMap;
 
 use super::accept::new_task;
-use super::again::{Call, Verb};
+use super::derive_task::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::payload::gone;

@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::problem::Problem;
-use crate::http::seen::{Event, Origin, Seen};
 
 /// How long a request waits for memory.
 const WAIT: Duration = Duration::from_secs(1);
@@ -32,14 +32,14 @@ const UNUSED_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     bytes_max: usize,
-    taken: Mutex<Taken>,
+    in_use: Mutex<MemoryInUse>,
     /// Some memory was returned.
     returned: Notify,
-    seen: Arc<Seen>,
+    log_limiter: Arc<LogLimiter>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct MemoryInUse {
     bytes: usize,
     by_owner: HashMap<Option<DomainId>, usize>,
 }
@@ -65,8 +65,8 @@ impl AsRef<[u8]> for HeldBytes {
 }
 
 impl MemoryBudget {
-    pub(crate) fn new(bytes_max: usize, seen: Arc<Seen>) -> Self {
-        Self { bytes_max, taken: Mutex::default(), returned: Notify::new(), seen }
+    pub(crate) fn new(bytes_max: usize, log_limiter: Arc<LogLimiter>) -> Self {
+        Self { bytes_max, in_use: Mutex::default(), returned: Notify::new(), log_limiter }
     }
 
     /// The most that one domain may take.
@@ -101,18 +101,18 @@ impl MemoryBudget {
         bytes: usize,
     ) -> Option<Memory> {
         let bytes = bytes.min(self.share_max());
-        let mut taken = self.taken.lock();
-        let own = taken.by_owner.get(&owner).copied().unwrap_or_default();
-        if taken.bytes + bytes > self.bytes_max || own + bytes > self.share_max() {
+        let mut in_use = self.in_use.lock();
+        let own = in_use.by_owner.get(&owner).copied().unwrap_or_default();
+        if in_use.bytes + bytes > self.bytes_max || own + bytes > self.share_max() {
             return None;
         }
-        taken.add(owner, bytes);
+        in_use.add(owner, bytes);
         Some(Memory { budget: self.clone(), owner, bytes })
     }
 
     /// Takes memory whether there is some or not, for bytes that are there already.
     pub(crate) fn overdraw(self: &Arc<Self>, owner: Option<DomainId>, bytes: usize) -> Memory {
-        self.taken.lock().add(owner, bytes);
+        self.in_use.lock().add(owner, bytes);
         Memory { budget: self.clone(), owner, bytes }
     }
 
@@ -142,8 +142,8 @@ impl MemoryBudget {
 
     fn log(&self, owner: Option<DomainId>, bytes: usize) {
         let origin = owner.map_or(Origin::Everyone, Origin::Domain);
-        let Some(left_out) = self.seen.line(Event::MemoryLimit, origin) else { return };
-        let (taken, bytes_max) = (self.taken.lock().bytes, self.bytes_max);
+        let Some(left_out) = self.log_limiter.line(Event::MemoryLimit, origin) else { return };
+        let (taken, bytes_max) = (self.in_use.lock().bytes, self.bytes_max);
         let domain_id = owner.map(|domain| domain.0);
         tracing::warn!(
             domain_id,
@@ -156,7 +156,7 @@ impl MemoryBudget {
     }
 }
 
-impl Taken {
+impl MemoryInUse {
     fn add(&mut self, owner: Option<DomainId>, bytes: usize) {
         if bytes > 0 {
             self.bytes += bytes;
@@ -198,10 +198,10 @@ impl Memory {
     /// The memory is `bytes` from now on, the need that the work has turned out to have.
     pub(crate) fn set(&mut self, bytes: usize) {
         let is_less = bytes < self.bytes;
-        let mut taken = self.budget.taken.lock();
-        taken.remove(self.owner, self.bytes);
-        taken.add(self.owner, bytes);
-        drop(taken);
+        let mut in_use = self.budget.in_use.lock();
+        in_use.remove(self.owner, self.bytes);
+        in_use.add(self.owner, bytes);
+        drop(in_use);
         self.bytes = bytes;
         if is_less {
             self.budget.returned.notify_waiters();
@@ -221,7 +221,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            self.budget.taken.lock().remove(self.owner, self.bytes);
+            self.budget.in_use.lock().remove(self.owner, self.bytes);
             self.budget.returned.notify_waiters();
         }
     }
@@ -259,8 +259,8 @@ mod tests {
         };
         let (memory, ()) = tokio::join!(budget.take(ONE, 100), returned);
         assert!(memory.is_ok_and(|memory| memory.bytes == 100), "it gets the returned memory");
-        assert_eq!(budget.taken.lock().bytes, 0);
-        assert!(budget.taken.lock().by_owner.is_empty());
+        assert_eq!(budget.in_use.lock().bytes, 0);
+        assert!(budget.in_use.lock().by_owner.is_empty());
     }
 
     #[tokio::test]
@@ -272,7 +272,7 @@ mod tests {
         let others = budget.try_take(TWO, 250).expect("a quarter is left");
         assert!(budget.try_take(None, 1).is_none());
         drop((own, others));
-        assert_eq!(budget.taken.lock().bytes, 0);
+        assert_eq!(budget.in_use.lock().bytes, 0);
     }
 
     #[tokio::test]
@@ -291,12 +291,12 @@ mod tests {
         let mut vec = Vec::with_capacity(120);
         vec.extend([7; 100]);
         let bytes = memory.hold(vec);
-        assert_eq!(budget.taken.lock().bytes, 120, "their unused room counts, too");
+        assert_eq!(budget.in_use.lock().bytes, 120, "their unused room counts, too");
         let part = bytes.slice(5..6);
         drop(bytes);
-        assert_eq!(budget.taken.lock().bytes, 120);
+        assert_eq!(budget.in_use.lock().bytes, 120);
         drop(part);
-        assert_eq!(budget.taken.lock().bytes, 0);
+        assert_eq!(budget.in_use.lock().bytes, 0);
     }
 
     #[tokio::test]
@@ -305,10 +305,10 @@ mod tests {
         let mut memory = budget.take(ONE, 100).await.expect("there is room");
         memory.grow_to(300).await.expect("there is room");
         memory.grow_to(200).await.expect("it has more");
-        assert_eq!((memory.bytes, budget.taken.lock().bytes), (300, 300));
+        assert_eq!((memory.bytes, budget.in_use.lock().bytes), (300, 300));
         let other = budget.take(ONE, 400).await.expect("there is room");
         assert!(memory.grow_to(400).await.is_err());
         drop((memory, other));
-        assert_eq!(budget.taken.lock().bytes, 0);
+        assert_eq!(budget.in_use.lock().bytes, 0);
     }
 }

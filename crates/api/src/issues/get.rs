@@ -12,9 +12,9 @@ use crate::http::base_url::BaseUrl;
 use crate::http::etag;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
-use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
 /// `GET /v1/{domain}/issues/{issue_id}`

@@ -21,14 +21,15 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::format::{Chosen, Format};
 use crate::http::link;
+use crate::http::log_limiter::{Event, Origin};
 use crate::http::memory::Memory;
 use crate::http::problem::Problem;
 use crate::http::query::{QueryPairs, refused};
-use crate::http::seen::{Event, Origin};
-use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::list_error::ListError;
 use crate::lists::refusals::{is_stream, refused_by};
+use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::lists::stream::{self, StepReader, StreamForm};
 use crate::lists::table::Table;
 use crate::lists::{ListReader, ListSteps, Step};
@@ -107,7 +108,7 @@ impl ListCall {
     fn log_deadline(&self, error: &StoreError) {
         let origin = Origin::Domain(self.caller.domain_id);
         if matches!(error, StoreError::DeadlinePassed)
-            && let Some(left_out) = self.state.seen.line(Event::Deadline, origin)
+            && let Some(left_out) = self.state.log_limiter.line(Event::Deadline, origin)
         {
             let domain = self.caller.domain_name.as_str();
             tracing::warn!(domain, left_out, "a list passed its deadline");

@@ -24,9 +24,9 @@ use crate::http::link;
 use crate::http::memory::Memory;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::{QueryPairs, refused};
-use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
 use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
 /// An issue of more bytes is taken apart on another thread.

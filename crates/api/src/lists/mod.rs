@@ -2,9 +2,9 @@
 //! slow reader, streams of lines and of rows, and refusals. Each resource implements [`ListSteps`]
 //! and knows the meaning of its parameters.
 
-pub(crate) mod ahead;
 pub(crate) mod deadline;
 pub(crate) mod envelope;
+pub(crate) mod list_error;
 pub(crate) mod refusals;
 pub(crate) mod steps;
 pub(crate) mod stream;

@@ -10,7 +10,6 @@ use axum::body::Body;
 use caseload_store::{Serve, StepForm, StoreError};
 use futures_util::stream;
 
-use super::ahead::PAGE_BYTES_AHEAD;
 use super::deadline::in_time;
 use crate::http::auth::Caller;
 use crate::http::auth::require_working_key;
@@ -18,6 +17,9 @@ use crate::http::base_url::BaseUrl;
 use crate::http::memory::Memory;
 use crate::http::problem::Problem;
 use crate::state::AppState;
+
+/// A list is rendered at most this far ahead of its reader.
+pub(crate) const PAGE_BYTES_AHEAD: usize = 8 << 20;
 
 /// A request for the records that follow a position.
 pub(crate) trait ListSteps: Send + 'static {

@@ -15,7 +15,7 @@ use caseload_store::StepForm;
 use futures_util::stream;
 use http::header;
 
-use super::ahead::ListError;
+use super::list_error::ListError;
 use super::steps::{ListReader, ListSteps, Step};
 use super::table::Table;
 use crate::http::connection::LongAnswer;

@@ -14,8 +14,8 @@ use crate::http::auth::Caller;
 use crate::http::etag;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
-use crate::lists::ahead::PAGE_BYTES_AHEAD;
 use crate::lists::deadline::in_time;
+use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
 /// `GET /v2/{domain}/identity/core_profiles/{core_profile_id}`

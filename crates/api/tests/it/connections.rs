@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_api::{ApiConfig, PaceLimits};
+use caseload_api::{ApiConfig, MinimumRateLimits};
 use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -77,10 +77,10 @@ async fn a_connection_with_a_key_is_not_ended_by_those_without() {
 #[tokio::test]
 async fn an_answer_that_is_not_read_ends_its_connection() {
     let (grace, window) = (Duration::from_millis(20), Duration::from_millis(80));
-    let pace = PaceLimits { grace, window, ..PaceLimits::default() };
+    let minimum_rate = MinimumRateLimits { grace, window, ..MinimumRateLimits::default() };
     // The server looks at its connections as often as this.
     let head_timeout = Duration::from_secs(1);
-    let config = ApiConfig { pace, head_timeout, ..ApiConfig::default() };
+    let config = ApiConfig { minimum_rate, head_timeout, ..ApiConfig::default() };
     let server = Server::configured(config).await;
     let length = 64 << 20;
     server.store.page.lock().unwrap().body = vec![b'1'; length];

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_api::{ApiConfig, PaceLimits};
+use caseload_api::{ApiConfig, MinimumRateLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -39,8 +39,13 @@ fn post_head(extra: &str) -> String {
 /// Limits that a slow client exceeds soon.
 fn hasty() -> ApiConfig {
     let (grace, window) = (Duration::from_millis(20), Duration::from_millis(80));
-    let pace = PaceLimits { grace, window, bytes_per_second: 1 << 20, ..PaceLimits::default() };
-    ApiConfig { pace, ..ApiConfig::default() }
+    let minimum_rate = MinimumRateLimits {
+        grace,
+        window,
+        bytes_per_second: 1 << 20,
+        ..MinimumRateLimits::default()
+    };
+    ApiConfig { minimum_rate, ..ApiConfig::default() }
 }
 
 async fn small() -> Server {

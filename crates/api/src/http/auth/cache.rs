@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::credentials::Credential;
-use crate::http::seen::{Event, Origin, Seen};
+use crate::http::log_limiter::{Event, LogLimiter, Origin};
 
 /// How long a look-up is valid. It is below the promised 5 s, so that requests in flight when a key
 /// is revoked are within the promise too.
@@ -27,7 +27,7 @@ const ENTRIES_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct KeyCache {
     entries: Mutex<HashMap<Credential, Entry>>,
-    seen: Arc<Seen>,
+    log_limiter: Arc<LogLimiter>,
 }
 
 #[derive(Debug)]
@@ -40,8 +40,8 @@ struct Entry {
 }
 
 impl KeyCache {
-    pub(crate) fn new(seen: Arc<Seen>) -> Self {
-        Self { entries: Mutex::default(), seen }
+    pub(crate) fn new(log_limiter: Arc<LogLimiter>) -> Self {
+        Self { entries: Mutex::default(), log_limiter }
     }
 
     /// The grant of the key with this hash; `None` if there is none, or if it does not work at
@@ -82,7 +82,7 @@ impl KeyCache {
     fn log_revoked(&self, grant: &KeyGrant) {
         let origin = Origin::Domain(grant.domain);
         if grant.key.revoked_at.is_some()
-            && let Some(left_out) = self.seen.line(Event::RevokedKey, origin)
+            && let Some(left_out) = self.log_limiter.line(Event::RevokedKey, origin)
         {
             let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
             tracing::warn!(domain, key, left_out, "a revoked key was used");

@@ -18,11 +18,11 @@ use super::cookie::{credential_of, session_text};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
 use crate::http::connection::Connection;
+use crate::http::log_limiter::{Event, Origin};
 use crate::http::middleware::EmptySegment;
 use crate::http::peer::PeerAddress;
 use crate::http::problem::{NO_SUCH_KEY, Problem};
 use crate::http::same_site;
-use crate::http::seen::{Event, Origin};
 use crate::state::AppState;
 
 /// Lets a request to an API path pass if it has a working key of the domain in the path and the key
@@ -78,7 +78,9 @@ fn check(
     over_limit: Option<Problem>,
 ) -> Result<(), Problem> {
     if let Some(problem) = over_limit {
-        if let Some(left_out) = state.seen.line(Event::RateLimit, Origin::Domain(grant.domain)) {
+        if let Some(left_out) =
+            state.log_limiter.line(Event::RateLimit, Origin::Domain(grant.domain))
+        {
             let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
             tracing::warn!(domain, key, left_out, "a key is over its rate limit");
         }
@@ -86,7 +88,9 @@ fn check(
     }
     check_domain(grant, domain).inspect_err(|problem| log_failure(state, request, problem))?;
     same_site::check(request, &state.config).inspect_err(|_| {
-        if let Some(left_out) = state.seen.line(Event::CrossSite, Origin::Domain(grant.domain)) {
+        if let Some(left_out) =
+            state.log_limiter.line(Event::CrossSite, Origin::Domain(grant.domain))
+        {
             let domain = grant.domain_name.as_str();
             tracing::warn!(domain, left_out, "a write of another site was refused");
         }
@@ -105,7 +109,7 @@ fn check_slashes(request: &Request) -> Result<(), Problem> {
 
 /// The connections for callers with a key are all in use.
 fn no_connection_left(state: &AppState) -> Problem {
-    if let Some(left_out) = state.seen.line(Event::ConnectionLimit, Origin::Everyone) {
+    if let Some(left_out) = state.log_limiter.line(Event::ConnectionLimit, Origin::Everyone) {
         tracing::warn!(left_out, "all connections for callers with a key are in use");
     }
     let detail = "the server has as many connections as it may have; close idle ones and try again";
@@ -115,7 +119,8 @@ fn no_connection_left(state: &AppState) -> Problem {
 /// Logs a request that did not authenticate, with the address that it came from.
 pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
     let Some(peer) = request.extensions().get::<PeerAddress>() else { return };
-    let Some(left_out) = state.seen.line(Event::FailedAuthentication, Origin::Address(peer.0))
+    let Some(left_out) =
+        state.log_limiter.line(Event::FailedAuthentication, Origin::Address(peer.0))
     else {
         return;
     };

@@ -31,9 +31,9 @@ pub use room::connections_within;
 pub(crate) use slots::{Slot, Slots};
 pub(crate) use timing::TimeLimits;
 
+use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::MemoryBudget;
 use crate::http::peer::PeerAddress;
-use crate::http::seen::{Event, Origin, Seen};
 use crate::metrics::RequestCounts;
 use exchange::{Direction, Exchange};
 use room::ConnectionMemory;
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) limits: TimeLimits,
     pub(crate) counts: Arc<RequestCounts>,
     pub(crate) memory: Arc<MemoryBudget>,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) log_limiter: Arc<LogLimiter>,
 }
 
 /// Serves the requests of one connection until it ends.
@@ -112,19 +112,19 @@ pub(crate) async fn serve(
             }
             tracing::debug!(%error, "a connection ended early");
         },
-        timeout = times.timeout() => log_timeout(&shared.seen, address, timeout),
+        timeout = times.timeout() => log_timeout(&shared.log_limiter, address, timeout),
         () = slot.ended() => tracing::debug!("a connection made room for another one"),
     }
 }
 
 /// A connection that is only silent is nothing unusual.
-fn log_timeout(seen: &Seen, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
+fn log_timeout(log_limiter: &LogLimiter, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
     let what = match timeout {
         ClientTimeout::Idle => return,
         ClientTimeout::Head => "the head of a request came too slowly",
         ClientTimeout::Answer => "an answer was received too slowly",
     };
-    if let Some(left_out) = seen.line(Event::TooSlow, Origin::Address(peer)) {
+    if let Some(left_out) = log_limiter.line(Event::TooSlow, Origin::Address(peer)) {
         tracing::warn!(%peer, left_out, "{what}; the connection ends");
     }
 }

@@ -21,13 +21,13 @@ pub fn connections_within(memory_bytes: usize) -> usize {
     (memory_bytes / PART_OF_BUDGET / CONNECTION_BYTES).max(2)
 }
 
-type Waiting = Pin<Box<dyn Future<Output = Option<Memory>> + Send>>;
+type PendingMemory = Pin<Box<dyn Future<Output = Option<Memory>> + Send>>;
 
 /// The memory of a connection.
 pub(super) struct ConnectionMemory {
     budget: Arc<MemoryBudget>,
     memory: Memory,
-    waiting: Option<Waiting>,
+    waiting: Option<PendingMemory>,
 }
 
 impl ConnectionMemory {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::http::seen::{Event, Origin, Seen};
+use crate::http::log_limiter::{Event, LogLimiter, Origin};
 
 /// The most connections that stay free for newcomers; a small limit has fewer.
 const NEWCOMERS_MAX: usize = 16;
@@ -31,7 +31,7 @@ pub(crate) struct Slots {
     /// The most unknown connections of one address.
     per_address: usize,
     open: Mutex<Open>,
-    seen: Arc<Seen>,
+    log_limiter: Arc<LogLimiter>,
 }
 
 #[derive(Debug, Default)]
@@ -63,14 +63,14 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    pub(crate) fn new(max: usize, seen: Arc<Seen>) -> Arc<Self> {
+    pub(crate) fn new(max: usize, log_limiter: Arc<LogLimiter>) -> Arc<Self> {
         let per_address = (max / 4).max(1);
-        Arc::new(Self { max: max.max(2), per_address, open: Mutex::default(), seen })
+        Arc::new(Self { max: max.max(2), per_address, open: Mutex::default(), log_limiter })
     }
 
     /// Connections that only operators reach, from few addresses.
-    pub(crate) fn of_operators(max: usize, seen: Arc<Seen>) -> Arc<Self> {
-        Arc::new(Self { max, per_address: max, open: Mutex::default(), seen })
+    pub(crate) fn of_operators(max: usize, log_limiter: Arc<LogLimiter>) -> Arc<Self> {
+        Arc::new(Self { max, per_address: max, open: Mutex::default(), log_limiter })
     }
 
     /// The connections that always stay free for newcomers.
@@ -110,7 +110,8 @@ impl Slots {
     }
 
     fn log(&self, address: IpAddr, is_share: bool) {
-        let Some(left_out) = self.seen.line(Event::ConnectionLimit, Origin::Address(address))
+        let Some(left_out) =
+            self.log_limiter.line(Event::ConnectionLimit, Origin::Address(address))
         else {
             return;
         };

@@ -1,13 +1,13 @@
 //! How long the client of a connection may take: to send a head, to begin another request, to
 //! receive an answer. The server's own time never counts. The reader of bodies applies the same
-//! rules of pace to the body of a request.
+//! rules of a minimum rate to the body of a request.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::config::ApiConfig;
-use crate::http::pace::{Pace, PaceLimits};
+use crate::http::minimum_rate::{MinimumRate, MinimumRateLimits};
 
 /// The longest time between two looks: the client may have come to a shorter time.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -17,12 +17,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct TimeLimits {
     head: Duration,
     idle: Duration,
-    pace: PaceLimits,
+    minimum_rate: MinimumRateLimits,
 }
 
 impl TimeLimits {
     pub(crate) fn of(config: &ApiConfig) -> Self {
-        Self { head: config.head_timeout, idle: config.idle_timeout, pace: config.pace }
+        Self {
+            head: config.head_timeout,
+            idle: config.idle_timeout,
+            minimum_rate: config.minimum_rate,
+        }
     }
 }
 
@@ -51,7 +55,7 @@ enum Phase {
 pub(super) struct Timing {
     limits: TimeLimits,
     phase: Phase,
-    pace: Pace,
+    minimum_rate: MinimumRate,
     /// Since when the network has taken no bytes.
     stuck: Option<Instant>,
     is_too_slow: bool,
@@ -59,8 +63,8 @@ pub(super) struct Timing {
 
 impl Timing {
     pub(super) fn new(limits: TimeLimits, now: Instant) -> Self {
-        let (phase, pace) = (Phase::Idle(now), Pace::new(limits.pace));
-        Self { limits, phase, pace, stuck: None, is_too_slow: false }
+        let (phase, minimum_rate) = (Phase::Idle(now), MinimumRate::new(limits.minimum_rate));
+        Self { limits, phase, minimum_rate, stuck: None, is_too_slow: false }
     }
 
     pub(super) fn received(&mut self, now: Instant) {
@@ -71,7 +75,7 @@ impl Timing {
 
     pub(super) fn begin(&mut self) {
         self.phase = Phase::Request;
-        self.pace = Pace::new(self.limits.pace);
+        self.minimum_rate = MinimumRate::new(self.limits.minimum_rate);
         self.stuck = None;
     }
 
@@ -93,7 +97,7 @@ impl Timing {
             (Some(bytes), since) => {
                 let waited = since.map_or(Duration::ZERO, |since| now - since);
                 self.stuck = None;
-                self.is_too_slow |= !self.pace.add(waited, bytes);
+                self.is_too_slow |= !self.minimum_rate.add(waited, bytes);
             }
         }
     }
@@ -101,21 +105,21 @@ impl Timing {
     /// When to look again, or the time that the client has exceeded.
     pub(super) fn check(&mut self, now: Instant) -> Result<Instant, ClientTimeout> {
         if let Some(since) = self.stuck
-            && now >= since + self.pace.left()
+            && now >= since + self.minimum_rate.left()
         {
-            self.is_too_slow |= !self.pace.add(now - since, 0);
+            self.is_too_slow |= !self.minimum_rate.add(now - since, 0);
             self.stuck = Some(now);
         }
         let (timeout, due) = match self.phase {
             Phase::Idle(since) => (ClientTimeout::Idle, since + self.limits.idle),
             Phase::Head(since) => (ClientTimeout::Head, since + self.limits.head),
             Phase::Request => (ClientTimeout::Answer, now + LOOK_EVERY),
-            Phase::Answer(since) => (ClientTimeout::Answer, since + self.limits.pace.whole),
+            Phase::Answer(since) => (ClientTimeout::Answer, since + self.limits.minimum_rate.whole),
         };
         if self.is_too_slow || now >= due {
             return Err(if self.is_too_slow { ClientTimeout::Answer } else { timeout });
         }
-        let due = self.stuck.map_or(due, |since| due.min(since + self.pace.left()));
+        let due = self.stuck.map_or(due, |since| due.min(since + self.minimum_rate.left()));
         Ok(due.min(now + LOOK_EVERY.min(self.limits.head)))
     }
 }

@@ -2,6 +2,8 @@
 //! before or after unpacking, if it cannot be unpacked, or if its client is too slow. The memory of
 //! the decoder comes from the budget.
 
+use std::sync::Arc;
+
 use axum::body::{BodyDataStream, Bytes, HttpBody};
 use axum::extract::Request;
 use caseload_model::error_code::ErrorCode;
@@ -12,10 +14,10 @@ use tokio::time::Instant;
 use super::unpack::Unpacker;
 use crate::config::ApiConfig;
 use crate::http::cpu::CpuPool;
+use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::Memory;
-use crate::http::pace::Pace;
+use crate::http::minimum_rate::MinimumRate;
 use crate::http::problem::Problem;
-use crate::http::seen::{Event, Origin, Seen};
 use crate::state::AppState;
 
 /// A request body.
@@ -29,11 +31,11 @@ pub(crate) struct BodyReader {
     /// Received and not unpacked.
     packed: Bytes,
     has_ended: bool,
-    pace: Pace,
+    minimum_rate: MinimumRate,
     /// When the body must have ended; an upload has no such time.
     deadline: Option<Instant>,
     cpu: CpuPool,
-    seen: std::sync::Arc<Seen>,
+    log_limiter: Arc<LogLimiter>,
     owner: Option<DomainId>,
 }
 
@@ -45,11 +47,11 @@ impl BodyReader {
         request: Request,
     ) -> Result<Self, Problem> {
         let mut body = Self::of_upload(state, owner, request).await?;
-        body.deadline = Instant::now().checked_add(state.config.pace.whole);
+        body.deadline = Instant::now().checked_add(state.config.minimum_rate.whole);
         Ok(body)
     }
 
-    /// The body of an upload, which may take any time at its pace.
+    /// The body of an upload, which may take any time at the minimum rate.
     pub(crate) async fn of_upload(
         state: &AppState,
         owner: DomainId,
@@ -71,10 +73,10 @@ impl BodyReader {
             unpacker,
             packed: Bytes::new(),
             has_ended: false,
-            pace: Pace::new(state.config.pace),
+            minimum_rate: MinimumRate::new(state.config.minimum_rate),
             deadline: None,
             cpu: state.cpu.clone(),
-            seen: state.seen.clone(),
+            log_limiter: state.log_limiter.clone(),
             owner: Some(owner),
         })
     }
@@ -115,7 +117,7 @@ impl BodyReader {
     async fn receive(&mut self) -> Result<Option<Bytes>, Problem> {
         while !self.has_ended {
             let begun = Instant::now();
-            let mut left = self.pace.left();
+            let mut left = self.minimum_rate.left();
             if let Some(deadline) = self.deadline {
                 left = left.min(deadline.saturating_duration_since(begun));
             }
@@ -124,7 +126,7 @@ impl BodyReader {
                 Ok(Some(Ok(piece))) => piece.len(),
                 _ => 0,
             };
-            let is_fast = self.pace.add(begun.elapsed(), bytes);
+            let is_fast = self.minimum_rate.add(begun.elapsed(), bytes);
             let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
             match piece {
                 Ok(Some(Ok(piece))) => {
@@ -153,7 +155,7 @@ impl BodyReader {
 
     fn too_slow(&self) -> Problem {
         let origin = self.owner.map_or(Origin::Everyone, Origin::Domain);
-        if let Some(left_out) = self.seen.line(Event::TooSlow, origin) {
+        if let Some(left_out) = self.log_limiter.line(Event::TooSlow, origin) {
             let domain_id = self.owner.map(|domain| domain.0);
             tracing::warn!(domain_id, received = self.received, left_out, "a body came too slowly");
         }

@@ -37,9 +37,9 @@ pub(crate) enum Origin {
     Everyone,
 }
 
-/// The last line of each kind and origin.
+/// Limits the lines of the log: it knows the last one of each kind and origin.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<HashMap<(Event, Origin), Line>>);
+pub(crate) struct LogLimiter(Mutex<HashMap<(Event, Origin), Line>>);
 
 #[derive(Debug)]
 struct Line {
@@ -47,7 +47,7 @@ struct Line {
     left_out: u64,
 }
 
-impl Seen {
+impl LogLimiter {
     /// Whether to write a line now: then the number of events since the last line that have none.
     pub(crate) fn line(&self, event: Event, origin: Origin) -> Option<u64> {
         self.line_at(Instant::now(), event, origin)
@@ -84,28 +84,28 @@ mod tests {
 
     #[test]
     fn each_kind_and_origin_has_one_line_a_second_which_counts_the_others() {
-        let (seen, now) = (Seen::default(), Instant::now());
+        let (limiter, now) = (LogLimiter::default(), Instant::now());
         let one = Origin::Address(IpAddr::from([10, 0, 0, 1]));
         let other = Origin::Address(IpAddr::from([10, 0, 0, 2]));
-        assert_eq!(seen.line_at(now, Event::FailedAuthentication, one), Some(0));
+        assert_eq!(limiter.line_at(now, Event::FailedAuthentication, one), Some(0));
         for _ in 0..7 {
-            assert_eq!(seen.line_at(now, Event::FailedAuthentication, one), None);
+            assert_eq!(limiter.line_at(now, Event::FailedAuthentication, one), None);
         }
-        assert_eq!(seen.line_at(now, Event::FailedAuthentication, other), Some(0));
-        assert_eq!(seen.line_at(now, Event::RateLimit, one), Some(0));
+        assert_eq!(limiter.line_at(now, Event::FailedAuthentication, other), Some(0));
+        assert_eq!(limiter.line_at(now, Event::RateLimit, one), Some(0));
         let later = now + LINE_EVERY;
-        assert_eq!(seen.line_at(later, Event::FailedAuthentication, one), Some(7));
-        assert_eq!(seen.line_at(later, Event::FailedAuthentication, one), None);
+        assert_eq!(limiter.line_at(later, Event::FailedAuthentication, one), Some(7));
+        assert_eq!(limiter.line_at(later, Event::FailedAuthentication, one), None);
     }
 
     #[test]
     fn no_number_of_origins_makes_the_memory_grow() {
-        let (seen, now) = (Seen::default(), Instant::now());
+        let (limiter, now) = (LogLimiter::default(), Instant::now());
         let origin = |n: u32| Origin::Address(IpAddr::from(n.to_be_bytes()));
-        let line = |n| seen.line_at(now, Event::TooSlow, origin(n));
+        let line = |n| limiter.line_at(now, Event::TooSlow, origin(n));
         assert_eq!((0..20_000).filter(|n| line(*n).is_some()).count(), LINES_MAX);
         let later = now + LINE_EVERY;
-        assert_eq!(seen.line_at(later, Event::TooSlow, origin(30_000)), Some(0));
-        assert_eq!(seen.0.lock().len(), 1);
+        assert_eq!(limiter.line_at(later, Event::TooSlow, origin(30_000)), Some(0));
+        assert_eq!(limiter.0.lock().len(), 1);
     }
 }

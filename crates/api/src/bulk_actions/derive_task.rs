@@ -17,8 +17,8 @@ use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 use crate::state::AppState;
 
-/// The right form of a call, before it is known whether it is a repeat.
-pub(super) struct Again {
+/// Makes a new task of the entries of another one.
+pub(super) struct DeriveTask {
     pub(super) caller: Caller,
     pub(super) task: Task,
     key: Option<(String, [u8; 32])>,
@@ -30,7 +30,7 @@ pub(super) struct Again {
 pub(super) enum Call {
     /// The first answer to the same call.
     Repeat(Response),
-    First(Box<Again>),
+    First(Box<DeriveTask>),
 }
 
 impl Call {
@@ -59,7 +59,7 @@ impl Call {
             return Ok(Self::Repeat(first));
         }
         let key = key.map(|key| (key, content));
-        Ok(Self::First(Box::new(Again { caller, task, key, _mark: mark })))
+        Ok(Self::First(Box::new(DeriveTask { caller, task, key, _mark: mark })))
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Verb {
     Run,
 }
 
-impl Again {
+impl DeriveTask {
     /// Refuses a task that is not completed.
     pub(super) fn check_completed(&self) -> Result<(), Problem> {
         if self.task.status == TaskStatus::Completed {

@@ -1,24 +1,24 @@
-//! The pace of a client that sends a body or receives an answer. Only the time counts in which the
-//! server waits for the client: a client is not slow while the server is busy. After a grace the
-//! client must move a number of bytes in each window of that time.
+//! The minimum rate of a client that sends a body or receives an answer. Only time spent waiting
+//! for the client counts: a client is not slow while the server is busy. After a grace the client
+//! must move a number of bytes in each window of that time.
 
 use std::time::Duration;
 
 /// How slow a client may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PaceLimits {
-    /// The time after which the pace counts.
+pub struct MinimumRateLimits {
+    /// The time after which the rate counts.
     pub grace: Duration,
-    /// The time over which the pace is averaged.
+    /// The time over which the rate is averaged.
     pub window: Duration,
     /// The bytes a second that a client moves at least.
     pub bytes_per_second: u32,
     /// How long a form may take to arrive, or an answer that is not a stream or a file to be
-    /// received, at any pace.
+    /// received, at any rate.
     pub whole: Duration,
 }
 
-impl Default for PaceLimits {
+impl Default for MinimumRateLimits {
     fn default() -> Self {
         Self {
             grace: Duration::from_secs(10),
@@ -29,22 +29,22 @@ impl Default for PaceLimits {
     }
 }
 
-/// The pace in one direction.
+/// The rate in one direction, compared with its minimum.
 #[derive(Debug)]
-pub(crate) struct Pace {
-    limits: PaceLimits,
+pub(crate) struct MinimumRate {
+    limits: MinimumRateLimits,
     in_grace: bool,
     /// The time waited for the client, and the bytes moved, in the grace or the current window.
     waited: Duration,
     bytes: u64,
 }
 
-impl Pace {
-    pub(crate) const fn new(limits: PaceLimits) -> Self {
+impl MinimumRate {
+    pub(crate) const fn new(limits: MinimumRateLimits) -> Self {
         Self { limits, in_grace: true, waited: Duration::ZERO, bytes: 0 }
     }
 
-    /// How much longer to wait for the client before the pace has to be judged.
+    /// How much longer to wait for the client before the rate has to be judged.
     pub(crate) const fn left(&self) -> Duration {
         let span = if self.in_grace { self.limits.grace } else { self.limits.window };
         span.saturating_sub(self.waited)
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a_client_moves_a_kibibyte_a_second_averaged_over_the_window() {
         for (bytes, is_fast) in [(1024, true), (1023, false), (0, false), (1 << 20, true)] {
-            let mut pace = Pace::new(PaceLimits::default());
-            let seconds = (1..=3600).take_while(|_| pace.add(SECOND, bytes)).count();
+            let mut rate = MinimumRate::new(MinimumRateLimits::default());
+            let seconds = (1..=3600).take_while(|_| rate.add(SECOND, bytes)).count();
             assert_eq!(seconds == 3600, is_fast, "{bytes} bytes a second");
             if !is_fast {
                 assert_eq!(seconds, 39, "the grace, then one window");
@@ -86,11 +86,11 @@ mod tests {
 
     #[test]
     fn bursts_count_over_their_window_and_the_servers_own_time_does_not() {
-        let mut pace = Pace::new(PaceLimits::default());
+        let mut rate = MinimumRate::new(MinimumRateLimits::default());
         for second in 0..600 {
-            assert!(pace.add(SECOND, if second % 30 == 10 { 30 << 10 } else { 0 }), "{second}");
+            assert!(rate.add(SECOND, if second % 30 == 10 { 30 << 10 } else { 0 }), "{second}");
         }
-        let mut pace = Pace::new(PaceLimits::default());
-        assert!((0..1_000_000).all(|_| pace.add(Duration::ZERO, 0)), "it never waited");
+        let mut rate = MinimumRate::new(MinimumRateLimits::default());
+        assert!((0..1_000_000).all(|_| rate.add(Duration::ZERO, 0)), "it never waited");
     }
 }

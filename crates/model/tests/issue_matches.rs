@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use caseload_model::fold::fold;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
-    App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, OccupiedInstants,
+    App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, TakenTimestamps,
     plan_imports, prepare_imports,
 };
 use caseload_model::issue_query::{
@@ -46,7 +46,7 @@ fn import(entries: &[String]) -> Vec<Issue> {
         free_ids: Vec::new(),
         stored: HashMap::new(),
         earlier: HashMap::new(),
-        occupied: OccupiedInstants::new(None),
+        taken_timestamps: TakenTimestamps::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);
     let plan = plan_imports(&context, &block.bytes, &prepared, ImportMode::default()).unwrap();

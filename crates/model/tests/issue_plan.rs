@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
     App, CounterKey, Facet, ImportContext, ImportMode, ImportPlan, IssueColumns, IssueFragments,
-    NewIssue, OccupiedInstants, StoredIssue, counted_days, counter_keys, free_ids_needed,
+    NewIssue, StoredIssue, TakenTimestamps, counted_days, counter_keys, free_ids_needed,
     named_issue_ids, plan_imports, prepare_imports, span_of_day, write_issue,
 };
 use caseload_model::issue_query::IssueView;
@@ -93,7 +93,7 @@ impl Naive {
             free_ids,
             stored,
             earlier: HashMap::new(),
-            occupied: OccupiedInstants::new(taken.last().copied().map(UnixMillis)),
+            taken_timestamps: TakenTimestamps::new(taken.last().copied().map(UnixMillis)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Naive {
                     for window in need.windows() {
                         let within = taken.range(window.from.0..=window.until.0);
                         let within = within.copied().map(UnixMillis);
-                        context.occupied.add_window(window, within);
+                        context.taken_timestamps.add_window(window, within);
                     }
                 }
             }

@@ -14,7 +14,7 @@ use caseload_model::issue::write::{
     NewMessage, author_pid, plan_create, read_bulk_edit, read_create, read_edit,
 };
 use caseload_model::issue::{
-    App, ImportContext, ImportMode, OccupiedInstants, StoredIssue, counter_keys, plan_imports,
+    App, ImportContext, ImportMode, StoredIssue, TakenTimestamps, counter_keys, plan_imports,
     prepare_imports, visit_terms,
 };
 use caseload_model::issue_query::parse_list;
@@ -136,7 +136,7 @@ fn context(stored: HashMap<u64, StoredIssue>) -> ImportContext {
         free_ids: Vec::new(),
         stored,
         earlier: HashMap::new(),
-        occupied: OccupiedInstants::new(Some(UnixMillis(5))),
+        taken_timestamps: TakenTimestamps::new(Some(UnixMillis(5))),
     }
 }
 

@@ -163,7 +163,7 @@ impl Submit for PostgresStore {
         Box::pin(async move {
             let found = found.await?;
             if found.is_none() {
-                tasks::refuse_awaited(&self.engine, domain, family, &id).await?;
+                tasks::refuse_pending(&self.engine, domain, family, &id).await?;
             }
             Ok(found)
         })
@@ -180,7 +180,7 @@ impl Submit for PostgresStore {
         Box::pin(async move {
             let cancelled = cancel.await;
             if matches!(cancelled, Err(StoreError::NotFound { .. })) {
-                tasks::refuse_awaited(&self.engine, domain, family, &id).await?;
+                tasks::refuse_pending(&self.engine, domain, family, &id).await?;
             }
             let task = cancelled?;
             self.note(&task);

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{
-    App, ImportContext, ImportMode, ImportPlan, MissingWindows, NewIssue, OccupiedInstants,
-    StoredIssue, plan_imports, prepare_imports, write_issue,
+    App, ImportContext, ImportMode, ImportPlan, MissingWindows, NewIssue, StoredIssue,
+    TakenTimestamps, plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueView, TimestampFormat};
 use caseload_model::payload::Block;
@@ -47,7 +47,7 @@ pub(crate) fn plan(
         free_ids: Vec::new(),
         stored: stored.iter().map(|record| (record.columns.id, of_store(record))).collect(),
         earlier: HashMap::new(),
-        occupied: OccupiedInstants::new(taken().max()),
+        taken_timestamps: TakenTimestamps::new(taken().max()),
     };
     loop {
         let need: MissingWindows =
@@ -57,7 +57,7 @@ pub(crate) fn plan(
             };
         for window in need.windows() {
             let within = taken().filter(|at| window.from <= *at && *at <= window.until);
-            context.occupied.add_window(window, within.collect::<Vec<_>>());
+            context.taken_timestamps.add_window(window, within.collect::<Vec<_>>());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use caseload_model::fold::fold;
 use caseload_model::issue::{
-    App, ImportContext, ImportMode, IssueBody, IssueColumns, OccupiedInstants, StoredIssue,
+    App, ImportContext, ImportMode, IssueBody, IssueColumns, StoredIssue, TakenTimestamps,
     TimeWindow, plan_imports, prepare_imports,
 };
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
@@ -76,8 +76,8 @@ impl Naive {
             (*id, issue)
         });
         let always = TimeWindow { from: UnixMillis(0), until: UnixMillis(i64::MAX - 1) };
-        let mut occupied = OccupiedInstants::new(None);
-        occupied.add_window(always, self.issues.values().map(|issue| issue.0.created_at));
+        let mut taken_timestamps = TakenTimestamps::new(None);
+        taken_timestamps.add_window(always, self.issues.values().map(|issue| issue.0.created_at));
         ImportContext {
             default_app: self.default_app.clone(),
             apps: self.apps.clone(),
@@ -86,7 +86,7 @@ impl Naive {
             free_ids: Vec::new(),
             stored: stored.collect(),
             earlier: HashMap::new(),
-            occupied,
+            taken_timestamps,
         }
     }
 

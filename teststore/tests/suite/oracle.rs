@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use caseload_model::issue::{
     App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, IssueState,
-    OccupiedInstants, plan_imports, prepare_imports, write_issue,
+    TakenTimestamps, plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchableIssue};
 use caseload_store::{Domain, IssuePage, ListIssues, Store};
@@ -60,7 +60,7 @@ impl Oracle {
             free_ids: Vec::new(),
             stored: HashMap::new(),
             earlier: HashMap::new(),
-            occupied: OccupiedInstants::new(None),
+            taken_timestamps: TakenTimestamps::new(None),
         };
         let block = block(entries, 0);
         let mut prepared = prepare_imports(&domain.name, &block);

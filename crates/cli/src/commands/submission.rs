@@ -11,9 +11,9 @@ use caseload_model::task::Action;
 use parking_lot::Mutex;
 
 use crate::failure::Failure;
-use crate::own_command::next_command;
 use crate::payload_file::{CsvFault, Part, PartKeys, RunName, SplitError};
 use crate::printer::counted;
+use crate::resume_command::next_command;
 
 /// One run of a command that submits a file.
 #[derive(Debug)]
@@ -28,12 +28,12 @@ pub(crate) struct Submission {
     pub(crate) run: Option<RunName>,
     /// The key of the caller's choice.
     pub(crate) key: Option<String>,
-    sent: Mutex<Sent>,
+    progress: Mutex<SubmissionProgress>,
 }
 
 /// How far a command came.
 #[derive(Debug, Default)]
-struct Sent {
+struct SubmissionProgress {
     tasks: u64,
     entries: u64,
     /// The task that the command waits for.
@@ -50,7 +50,7 @@ impl Submission {
             file: file.to_owned(),
             run: RunName::of_flag(again)?,
             key: None,
-            sent: Mutex::default(),
+            progress: Mutex::default(),
         })
     }
 
@@ -107,15 +107,15 @@ impl Submission {
                 task = bulk.submit_keyed(self.action, lines, &self.options(&fresh)).await?;
             }
         }
-        let mut sent = self.sent.lock();
-        sent.tasks += 1;
-        sent.entries += entries;
+        let mut progress = self.progress.lock();
+        progress.tasks += 1;
+        progress.entries += entries;
         Ok(task)
     }
 
     /// Notes which task the command waits for.
     pub(crate) fn awaits(&self, task: Option<&str>) {
-        self.sent.lock().awaited = task.map(str::to_owned);
+        self.progress.lock().awaited = task.map(str::to_owned);
     }
 
     /// The end of a command by a signal.
@@ -126,7 +126,7 @@ impl Submission {
 
     /// The end of a command by an error in the middle of its work.
     pub(crate) fn stopped(&self, mut failure: Failure) -> Failure {
-        if self.sent.lock().tasks > 0 {
+        if self.progress.lock().tasks > 0 {
             failure.message = format!("{}\nstopped {}", failure.message, self.progress());
         }
         match failure.hint {
@@ -136,8 +136,8 @@ impl Submission {
     }
 
     fn progress(&self) -> String {
-        let sent = self.sent.lock();
-        let Sent { tasks, entries, awaited } = &*sent;
+        let progress = self.progress.lock();
+        let SubmissionProgress { tasks, entries, awaited } = &*progress;
         if *tasks == 0 {
             return "before a task was submitted".to_owned();
         }

@@ -52,7 +52,7 @@ pub use number_ranges::{TermRange, numbers_above, numbers_below};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportMode, ImportPlan, IssueRow, MissingWindows,
-    OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
+    StoredIssue, TakenTimestamps, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
 pub(crate) use terms::with_text_term;
 pub use terms::{

@@ -31,9 +31,9 @@ struct Value<'p> {
     bracketed: bool,
 }
 
-/// A part of a list as it was sent.
+/// A value of a list as the caller sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sent<'p> {
+pub(crate) enum ListValue<'p> {
     /// JSON, which should be an array of members.
     Json(&'p str),
     Member(&'p str),
@@ -88,23 +88,23 @@ impl<'p> Given<'p> {
 
     /// The parts of a list, in order. A value `name[]` without a text has no member, because
     /// clients send an empty list in this way. The same JSON again adds nothing.
-    pub(crate) fn list(&self, form: ListForm) -> Vec<Sent<'p>> {
-        let mut parts: Vec<Sent<'p>> = Vec::new();
+    pub(crate) fn list(&self, form: ListForm) -> Vec<ListValue<'p>> {
+        let mut parts: Vec<ListValue<'p>> = Vec::new();
         for Value { text, bracketed } in self.values() {
             if bracketed && text.is_empty() {
                 continue;
             }
             if !bracketed && begins_with(text, b"[{\"") {
-                if !parts.contains(&Sent::Json(text)) {
-                    parts.push(Sent::Json(text));
+                if !parts.contains(&ListValue::Json(text)) {
+                    parts.push(ListValue::Json(text));
                 }
                 continue;
             }
             match form {
                 ListForm::Commas => {
-                    parts.extend(text.split(',').map(|member| Sent::Member(member.trim())));
+                    parts.extend(text.split(',').map(|member| ListValue::Member(member.trim())));
                 }
-                ListForm::Texts => parts.push(Sent::Member(text)),
+                ListForm::Texts => parts.push(ListValue::Member(text)),
             }
         }
         parts
@@ -118,7 +118,7 @@ fn begins_with(text: &str, bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Sent::{Json, Member};
+    use super::ListValue::{Json, Member};
     use super::*;
 
     fn given<'p>(pairs: &[(&'p str, &'p str)]) -> Given<'p> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::ParameterFault;
-use super::given::{Given, ListForm, Sent};
+use super::given::{Given, ListForm, ListValue};
 use super::instant::{Bound, InvalidBound, parse_bound};
 use super::json_value::{self, FilterFaults, shown};
 use crate::dialects;
@@ -190,8 +190,8 @@ impl<'p> Parameters<'p> {
         found.map(|(_, value)| *value)
     }
 
-    /// The parts of a list, as they were sent.
-    fn sent(&self, name: &str) -> Option<(&'p str, Vec<Sent<'p>>)> {
+    /// The values of a list, as the caller sent them.
+    fn list_values(&self, name: &str) -> Option<(&'p str, Vec<ListValue<'p>>)> {
         let given = self.given.get(name)?;
         let form = list_form(name).unwrap_or(ListForm::Texts);
         Some((given.spelled, given.list(form)))
@@ -199,13 +199,13 @@ impl<'p> Parameters<'p> {
 
     /// A list of words.
     pub(crate) fn words<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<Vec<T>> {
-        let (spelled, sent) = self.sent(name)?;
+        let (spelled, values) = self.list_values(name)?;
         let before = self.faults.len();
         let mut given = Vec::new();
-        for part in sent {
-            match part {
-                Sent::Member(word) => given.push(word.to_owned()),
-                Sent::Json(text) => {
+        for value in values {
+            match value {
+                ListValue::Member(word) => given.push(word.to_owned()),
+                ListValue::Json(text) => {
                     let read = |item: &Json<'_>| text_of(item).ok_or(None);
                     given.extend(self.array_in(spelled, text, TEXTS, read).unwrap_or_default());
                 }
@@ -241,22 +241,22 @@ impl<'p> Parameters<'p> {
         expected: &str,
         read: impl Fn(&Json<'_>) -> Result<T, Option<String>>,
     ) -> Option<Vec<T>> {
-        let (spelled, sent) = self.sent(name)?;
+        let (spelled, values) = self.list_values(name)?;
         let before = self.faults.len();
         let (mut found, mut faults) = (Vec::new(), FilterFaults::default());
-        for part in sent {
-            match part {
-                Sent::Json(text) => {
+        for value in values {
+            match value {
+                ListValue::Json(text) => {
                     found.extend(self.array_in(spelled, text, expected, &read).unwrap_or_default());
                 }
-                Sent::Member("") => faults.at(
+                ListValue::Member("") => faults.at(
                     "",
                     format_args!(
                         "a value of {spelled} is empty; leave {spelled} out to list everything, \
                          or send [] to match nothing"
                     ),
                 ),
-                Sent::Member(text) => match read(&Json::String(Cow::Borrowed(text))) {
+                ListValue::Member(text) => match read(&Json::String(Cow::Borrowed(text))) {
                     Ok(value) => found.push(value),
                     Err(Some(why)) => faults.at("", why),
                     Err(None) => faults

@@ -184,7 +184,7 @@ impl<'c> Import<'c> {
         let update = client.prepare(&update_clock()).await?;
         let (last_id, last_app) =
             (imported.last_issue_id as i64, imported.next_publish_number as i64 - 1);
-        let created_at = imported.occupied.max_created_at().unwrap_or_default().0;
+        let created_at = imported.taken_timestamps.max_created_at().unwrap_or_default().0;
         let numbers: [&(dyn ToSql + Sync); 6] =
             [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
         try_join!(

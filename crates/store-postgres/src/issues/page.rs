@@ -54,9 +54,9 @@ pub(super) fn is_roomy(rendering: &Rendering, limit: u64) -> bool {
     issues.saturating_mul(ISSUE_BYTES_USUAL) <= rendering.bytes_max
 }
 
-/// The rows that the database sent.
+/// The rows that the database sent for a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct PageStats {
     pub(super) rows: usize,
     /// Whether an issue had nulls that the page has room for.
     pub(super) is_incomplete: bool,
@@ -67,18 +67,18 @@ pub(super) async fn render_stream(
     rows: RowStream,
     rendering: &Rendering,
     out: &mut RenderedPage,
-) -> Result<Sent, StoreError> {
+) -> Result<PageStats, StoreError> {
     let mut rows = pin!(rows);
-    let mut sent = Sent { rows: 0, is_incomplete: false };
+    let mut stats = PageStats { rows: 0, is_incomplete: false };
     let (mut full, mut last) = (false, None);
     while let Some(row) = rows.try_next().await.map_err(store_error)? {
-        if sent.rows == 0 {
+        if stats.rows == 0 {
             let usual = rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL;
             out.body.reserve(rendering.bytes_max.saturating_sub(out.body.len()).min(usual));
         }
-        sent.rows += 1;
+        stats.rows += 1;
         if !full && row.get::<_, Option<&[u8]>>(0).is_none() {
-            sent.is_incomplete = true;
+            stats.is_incomplete = true;
             full = true;
         }
         // Rows after the last one that fits are taken off the wire, and dropped one by one.
@@ -90,7 +90,7 @@ pub(super) async fn render_stream(
     if let Some(last) = last {
         out.last = Some(position(fragments(&last).head, rendering.key)?);
     }
-    Ok(sent)
+    Ok(stats)
 }
 
 /// Renders one issue. Returns false if the page is full.

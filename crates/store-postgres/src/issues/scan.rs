@@ -11,7 +11,7 @@ use futures_util::future::try_join;
 use tokio_postgres::types::ToSql;
 
 use super::counts::Count;
-use super::page::{self, Sent};
+use super::page::{self, PageStats};
 use super::sql::{self, Bounds, has_ties};
 use crate::engine::Session;
 
@@ -25,8 +25,8 @@ pub(super) async fn one_flight(
     let scan = asked.1;
     if scan.limit <= sql::LIGHT_ISSUES_MAX {
         let select = BoundScan::light_select(scan, rendering);
-        let (total, page, sent) = flight(session, domain, asked, rendering, &select).await?;
-        if !sent.is_incomplete {
+        let (total, page, stats) = flight(session, domain, asked, rendering, &select).await?;
+        if !stats.is_incomplete {
             return Ok((total, page));
         }
     }
@@ -42,7 +42,7 @@ async fn flight(
     (total, scan): (Option<&CounterTotal>, &Scan<'_>),
     rendering: &Rendering,
     select_page: &str,
-) -> Result<(Option<u64>, RenderedPage, Sent), StoreError> {
+) -> Result<(Option<u64>, RenderedPage, PageStats), StoreError> {
     let page = BoundScan::new(scan);
     let question = total.map(CounterTotal::question);
     let count = question.as_ref().map(Count::new);
@@ -57,20 +57,20 @@ async fn flight(
     let page = async {
         let rows = client.prepared_stream(&of_page, &page.parameters(&domain.0)).await?;
         let mut out = RenderedPage::default();
-        let sent = page::render_stream(rows, rendering, &mut out).await?;
-        out.found = sent.rows;
-        Ok((out, sent))
+        let stats = page::render_stream(rows, rendering, &mut out).await?;
+        out.found = stats.rows;
+        Ok((out, stats))
     };
     let counted = async {
         let (Some(statement), Some((_, params))) = (&of_total, &select) else { return Ok(None) };
         client.prepared_row(statement, params).await.map(Some)
     };
-    let ((page, sent), row) = session.in_one_flight(try_join(page, counted)).await?;
+    let ((page, stats), row) = session.in_one_flight(try_join(page, counted)).await?;
     let summands = match (&count, &row) {
         (Some(count), Some(row)) => count.summands(row),
         _ => (0, [0; 2]),
     };
-    Ok((total.map(|total| total.counted(summands).total()), page, sent))
+    Ok((total.map(|total| total.counted(summands).total()), page, stats))
 }
 
 /// The values that a scan is bound to.

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::counts::Count;
-use super::page::Sent;
+use super::page::PageStats;
 use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
 use super::{counts, matches, page, sets, sql};
@@ -69,13 +69,13 @@ impl IssueSource<'_> {
     }
 
     /// Renders the issues that a statement selects, while the database sends them.
-    fn render_sent(
+    fn render_page(
         &self,
         select: &str,
         params: Params<'_>,
         rendering: &Rendering,
         out: &mut RenderedPage,
-    ) -> Result<Sent, StoreError> {
+    ) -> Result<PageStats, StoreError> {
         self.db.wait(async {
             let client = self.db.client();
             let statement = client.prepare(select).await?;
@@ -96,9 +96,9 @@ impl IssueSource<'_> {
             return Ok(None);
         }
         let mut out = RenderedPage::default();
-        let sent = self.render_sent(select, params, rendering, &mut out)?;
-        out.found = sent.rows;
-        Ok((!sent.is_incomplete).then_some(out))
+        let stats = self.render_page(select, params, rendering, &mut out)?;
+        out.found = stats.rows;
+        Ok((!stats.is_incomplete).then_some(out))
     }
 
     /// Renders the issues in these rows, in the order given, until the page is full.
@@ -110,9 +110,9 @@ impl IssueSource<'_> {
     ) -> Result<(), StoreError> {
         let select = sql::bounded(rendering.view, THESE_ROWS, "c.n", "n");
         let before = out.count;
-        let sent = self.render_sent(&select, &[&self.domain.0, &numbers(rows)], rendering, out)?;
+        let stats = self.render_page(&select, &[&self.domain.0, &numbers(rows)], rendering, out)?;
         // Fewer are sent only after the page is full.
-        if sent.rows < rows.len() && out.count - before == sent.rows {
+        if stats.rows < rows.len() && out.count - before == stats.rows {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         }
         Ok(())
@@ -399,7 +399,7 @@ impl Source for IssueSource<'_> {
                     return Ok(page);
                 }
                 let select = BoundScan::select(scan, rendering);
-                out.found = self.render_sent(&select, &params, rendering, &mut out)?.rows;
+                out.found = self.render_page(&select, &params, rendering, &mut out)?.rows;
             }
             Selection::Scan(scan) => {
                 return self.render_portions(&self.rows_of(scan)?, rendering);

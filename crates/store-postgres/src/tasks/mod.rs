@@ -3,15 +3,15 @@
 //! locks its row in the queue first.
 
 mod apply;
-mod awaited;
 mod claim;
 mod claim_apart;
 mod holder;
+mod pending_tasks;
 mod statements;
 
 pub(super) use apply::apply;
-pub(super) use awaited::refuse_awaited;
 pub(super) use claim::{Leases, release, renew};
 pub(super) use claim_apart::{Avoided, claim_apart};
 pub(super) use holder::end_holders;
+pub(super) use pending_tasks::refuse_pending;
 pub(super) use statements::purge_step;

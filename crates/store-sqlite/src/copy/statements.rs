@@ -17,12 +17,13 @@ const DERIVED: &[(&str, &str, &str)] = &[
     ("core_profiles", "id", "coalesce(core_profiles.moved_id, core_profiles.seq)"),
 ];
 
-type Others = &'static [(&'static str, &'static str)];
+/// The columns that are written instead of one of the list, with the expressions for their values.
+type ColumnRewrites = &'static [(&'static str, &'static str)];
 
 /// Columns of the list that are written to other columns: their names, and the expressions to
 /// write. `?` is the value. The id of a core profile becomes its `seq` if no other profile has that
 /// number.
-const WRITTEN_AS: &[(&str, &str, Others)] = &[(
+const WRITTEN_AS: &[(&str, &str, ColumnRewrites)] = &[(
     "core_profiles",
     "id",
     &[

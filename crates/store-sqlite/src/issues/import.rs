@@ -96,7 +96,7 @@ impl<'c> Import<'c> {
             self.tx.conn,
             self.tx.domain,
             imported.last_issue_id,
-            imported.occupied.max_created_at(),
+            imported.taken_timestamps.max_created_at(),
             imported.next_publish_number,
         )
     }

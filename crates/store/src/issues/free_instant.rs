@@ -2,7 +2,7 @@
 //! of the domain has. Imports may have taken milliseconds of the past and of the future; a live
 //! issue moves past them only to the next free one.
 
-use caseload_model::issue::{INSTANT_MS_MAX, MissingWindows, OccupiedInstants, TimeWindow};
+use caseload_model::issue::{INSTANT_MS_MAX, MissingWindows, TakenTimestamps, TimeWindow};
 use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
@@ -16,15 +16,15 @@ pub fn free_instant(
     mut taken: impl FnMut(TimeWindow) -> Result<Vec<UnixMillis>, StoreError>,
 ) -> Result<UnixMillis, StoreError> {
     let from = from.min(UnixMillis(INSTANT_MS_MAX));
-    let mut occupied = OccupiedInstants::new(Some(latest));
+    let mut timestamps = TakenTimestamps::new(Some(latest));
     loop {
         let mut need = MissingWindows::default();
-        let free = occupied.clone().take(from, &mut need);
+        let free = timestamps.clone().take(from, &mut need);
         if need.is_empty() {
             return Ok(free);
         }
         for window in need.windows() {
-            occupied.add_window(window, taken(window)?);
+            timestamps.add_window(window, taken(window)?);
         }
     }
 }

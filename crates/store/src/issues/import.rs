@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
-    App, ImportContext, ImportMode, IssueBody, IssueFragments, IssueRow, NewIssue,
-    OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
+    App, ImportContext, ImportMode, IssueBody, IssueFragments, IssueRow, NewIssue, StoredIssue,
+    TakenTimestamps, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
@@ -85,7 +85,7 @@ impl Import {
                     let windows = joined(need.windows().collect());
                     let taken = store.taken(&windows)?;
                     for (window, taken) in windows.into_iter().zip(taken) {
-                        context.occupied.add_window(window, taken);
+                        context.taken_timestamps.add_window(window, taken);
                     }
                 }
             }
@@ -105,7 +105,7 @@ impl Import {
             context.apps.append(&mut plan.apps);
             context.next_publish_number = plan.next_publish_number;
             context.last_issue_id = plan.last_issue_id;
-            context.occupied = OccupiedInstants::new(plan.max_created_at);
+            context.taken_timestamps = TakenTimestamps::new(plan.max_created_at);
         }
         Ok(records)
     }
@@ -146,7 +146,7 @@ fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreErro
         free_ids: Vec::new(),
         stored: HashMap::new(),
         earlier: HashMap::new(),
-        occupied: OccupiedInstants::new(newest),
+        taken_timestamps: TakenTimestamps::new(newest),
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{StoreError, attachments};
 
 /// Removed issues: their rows, and their bytes as they were stored.
 #[derive(Debug, Default)]
-pub(super) struct Removed {
+pub(super) struct RemovedIssues {
     pub(super) rows: FreeRows,
     pub(super) bytes: i64,
 }
@@ -34,9 +34,9 @@ pub(super) fn remove<I: ImportStore>(
     store: &mut I,
     plan: &ImportPlan,
     entries: &[PreparedEntry<NewIssue>],
-) -> Result<Removed, StoreError> {
+) -> Result<RemovedIssues, StoreError> {
     if plan.replaced.is_empty() {
-        return Ok(Removed::default());
+        return Ok(RemovedIssues::default());
     }
     let domain = store.domain();
     let ids = &plan.replaced;
@@ -54,7 +54,10 @@ pub(super) fn remove<I: ImportStore>(
     let shown = shown_files(plan, entries);
     let ids: Vec<i64> = ids.iter().map(|id| id.cast_signed()).collect();
     attachments::remove_with_issues(&domain, &ids, |file| shown.contains(file))?;
-    Ok(Removed { rows: found.into_iter().collect(), bytes: stored.iter().sum::<u64>() as i64 })
+    Ok(RemovedIssues {
+        rows: found.into_iter().collect(),
+        bytes: stored.iter().sum::<u64>() as i64,
+    })
 }
 
 /// The files that the new issues show.

@@ -4,7 +4,7 @@
 
 use caseload_model::issue::TermKind;
 
-use super::find::Narrowing;
+use super::find::SpanFilter;
 use super::matches::Matches;
 use super::order::Ordering;
 use super::plan::{CounterTotal, Page, Plan, Planned, Request, Seek, SetPage, Total};
@@ -52,9 +52,9 @@ pub fn explain<S: Source>(
             Measured::Total(total) => total.count(source)?.total(),
             Measured::Matches(matches) => source.matches(matches)?.len(),
         };
-        let (narrowing, ordering) =
-            (Narrowing::of(size, thresholds), Ordering::of(size, thresholds));
-        Ok(Some(Size { issues: size, narrowing, ordering }))
+        let (span_filter, ordering) =
+            (SpanFilter::of(size, thresholds), Ordering::of(size, thresholds));
+        Ok(Some(Size { issues: size, span_filter, ordering }))
     };
     steps.extend(plan_steps(&plan, size)?);
     Ok(steps)
@@ -70,7 +70,7 @@ pub(super) enum Measured<'m> {
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     issues: u64,
-    narrowing: Narrowing,
+    span_filter: SpanFilter,
     ordering: Ordering,
 }
 
@@ -151,9 +151,9 @@ fn matches_steps<E>(
             size(Measured::Matches(&so_far))?
         };
         so_far.spans.push(*span);
-        let narrowing = before.map(|before| before.narrowing);
+        let span_filter = before.map(|before| before.span_filter);
         let issues = size(Measured::Matches(&so_far))?.map(|size| size.issues);
-        steps.push(ExplainedStep { step: "span", how: words::span(span, narrowing), issues });
+        steps.push(ExplainedStep { step: "span", how: words::span(span, span_filter), issues });
     }
     let found = size(Measured::Matches(&so_far))?;
     let issues = found.map(|found| found.issues);

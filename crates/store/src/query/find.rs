@@ -16,14 +16,14 @@ use crate::throttle::Throttle;
 
 /// How a set is narrowed to a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Narrowing {
+pub(super) enum SpanFilter {
     /// The instants of its issues are read.
     Instants,
     /// It is intersected with the issues of the span.
     Sets,
 }
 
-impl Narrowing {
+impl SpanFilter {
     /// The cheaper way, from the size of the set.
     pub(super) const fn of(issues: u64, thresholds: Thresholds) -> Self {
         if issues <= thresholds.instants_max { Self::Instants } else { Self::Sets }
@@ -39,7 +39,7 @@ pub fn within<'s, S: Source>(
     for span in spans {
         found = match found {
             Rows::In(rows)
-                if Narrowing::of(rows.len(), source.thresholds()) == Narrowing::Instants =>
+                if SpanFilter::of(rows.len(), source.thresholds()) == SpanFilter::Instants =>
             {
                 let mut inside = RoaringBitmap::new();
                 source.instants(span.key, &rows, |issue| {

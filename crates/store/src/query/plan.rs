@@ -80,12 +80,12 @@ pub enum Total {
 pub struct CounterTotal {
     pub counters: Counters,
     pub split: DaySplit,
-    pub ends: Ends,
+    pub partial_days: PartialDays,
 }
 
 /// How the matches in the partial days, before and after the whole ones, are counted.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum PartialDays {
     /// Through the index of the counters, which decides these queries alone.
     Index(Box<[Option<IssueQuery>; 2]>),
     Sets(Box<[Option<Matches>; 2]>),
@@ -271,12 +271,12 @@ impl<'q> Plan<'q> {
     }
 
     /// Total and page, if neither depends on data and all of both fit in one question: a scan,
-    /// and counters whose ends are counted through their index.
+    /// and counters whose partial days are counted through their index.
     pub const fn as_one_question(&self) -> Option<(Option<&CounterTotal>, &Scan<'q>)> {
         match self {
             Self { total: None, page: Page::Scan(scan) } => Some((None, scan)),
             Self { total: Some(Total::Counters(total)), page: Page::Scan(scan) }
-                if matches!(total.ends, Ends::Index(_)) =>
+                if matches!(total.partial_days, PartialDays::Index(_)) =>
             {
                 Some((Some(total), scan))
             }
@@ -291,12 +291,12 @@ impl CounterTotal {
         let split = counters.split();
         let ends = split.ends().map(|end| end.map(|range| counters.within(query, range)));
         // Both or neither: they differ in the span only.
-        let ends = if ends.iter().flatten().all(|end| counters.index.decides(end)) {
-            Ends::Index(Box::new(ends))
+        let partial_days = if ends.iter().flatten().all(|end| counters.index.decides(end)) {
+            PartialDays::Index(Box::new(ends))
         } else {
-            Ends::Sets(Box::new(ends.map(|end| end.map(|end| Matches::of(&end, &[])))))
+            PartialDays::Sets(Box::new(ends.map(|end| end.map(|end| Matches::of(&end, &[])))))
         };
-        Self { counters, split, ends }
+        Self { counters, split, partial_days }
     }
 }
 

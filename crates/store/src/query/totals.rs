@@ -2,17 +2,17 @@
 //! question if the counters' index decides these alone.
 
 use super::counters::Counted;
-use super::plan::{CounterTotal, Ends};
+use super::plan::{CounterTotal, PartialDays};
 use super::source::{CountQuestion, Source};
 
 impl CounterTotal {
-    /// The question for the total; without the ends if these are counted by sets.
+    /// The question for the total; without the partial days if these are counted by sets.
     pub fn question(&self) -> CountQuestion<'_> {
         CountQuestion {
             whole: self.split.days.map(|days| self.counters.sum(days)),
-            ends: match &self.ends {
-                Ends::Index(ends) => ends.each_ref().map(Option::as_ref),
-                Ends::Sets(_) => [None, None],
+            ends: match &self.partial_days {
+                PartialDays::Index(ends) => ends.each_ref().map(Option::as_ref),
+                PartialDays::Sets(_) => [None, None],
             },
             index: self.counters.index,
         }
@@ -26,7 +26,7 @@ impl CounterTotal {
     /// Asks for the total and its summands.
     pub fn count<S: Source>(&self, source: &S) -> Result<Counted, S::Error> {
         let mut counted = self.counted(source.count(&self.question())?);
-        if let Ends::Sets(ends) = &self.ends {
+        if let PartialDays::Sets(ends) = &self.partial_days {
             let counts = [&mut counted.before, &mut counted.after];
             for (count, end) in counts.into_iter().zip(&**ends) {
                 if let Some(matches) = end {

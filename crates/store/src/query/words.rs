@@ -7,11 +7,11 @@ use caseload_model::time::{DAY_MS, UnixMillis};
 
 use super::counters::{CounterSum, range_of};
 use super::days::{DAYS_ALL, Days};
-use super::find::Narrowing;
+use super::find::SpanFilter;
 use super::index::Index;
 use super::matches::Span;
 use super::order::Ordering;
-use super::plan::{CounterTotal, Ends, Part, Scan};
+use super::plan::{CounterTotal, Part, PartialDays, Scan};
 use super::set::{Leaf, Set};
 
 /// Values that are named one by one.
@@ -28,9 +28,9 @@ pub(super) fn total(total: &CounterTotal) -> String {
     if total.split.ends().iter().all(Option::is_none) {
         return of;
     }
-    match &total.ends {
-        Ends::Index(_) => format!("{of}; ends of the span: {}", index(total.counters.index)),
-        Ends::Sets(_) => format!("{of}; ends of the span: sets"),
+    match &total.partial_days {
+        PartialDays::Index(_) => format!("{of}; ends of the span: {}", index(total.counters.index)),
+        PartialDays::Sets(_) => format!("{of}; ends of the span: sets"),
     }
 }
 
@@ -237,10 +237,10 @@ fn alternatives(values: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// A span of time, and how a set is narrowed to it.
-pub(super) fn span(span: &Span, by: Option<Narrowing>) -> String {
+pub(super) fn span(span: &Span, by: Option<SpanFilter>) -> String {
     let how = match by {
-        Some(Narrowing::Instants) => "the time of each remaining issue",
-        Some(Narrowing::Sets) | None => "sets of days",
+        Some(SpanFilter::Instants) => "the time of each remaining issue",
+        Some(SpanFilter::Sets) | None => "sets of days",
     };
     format!("{}: {how}", time_range(span.key, span.range))
 }

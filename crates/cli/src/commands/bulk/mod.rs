@@ -123,8 +123,8 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
         BulkCommand::Errors(args) => block_on(errors(args, printer)),
         BulkCommand::Payload(args) => block_on(payload(args, printer)),
         BulkCommand::Cancel(args) => block_on(cancel(args, printer)),
-        BulkCommand::Retry(args) => block_on(again(args, Again::Retry, printer)),
-        BulkCommand::Run(args) => block_on(again(args, Again::Run, printer)),
+        BulkCommand::Retry(args) => block_on(derive(args, DerivedTask::Retry, printer)),
+        BulkCommand::Run(args) => block_on(derive(args, DerivedTask::Run, printer)),
         BulkCommand::List(args) => block_on(list(args, printer)),
     }
 }
@@ -218,20 +218,24 @@ async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> 
     Ok(Done::Good)
 }
 
-/// How a task makes another one.
+/// How a new task is made of the entries of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum DerivedTask {
     Retry,
     Run,
 }
 
-async fn again(args: RetryArgs, again: Again, printer: &mut Printer) -> Result<Done, Failure> {
+async fn derive(
+    args: RetryArgs,
+    derived: DerivedTask,
+    printer: &mut Printer,
+) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let (_, family) = find_task(&client, &args.task).await?;
     let (bulk, key) = (client.bulk(family), args.key.idempotency_key.as_deref());
-    let task = match again {
-        Again::Retry => bulk.retry(&args.task, key).await?,
-        Again::Run => bulk.run(&args.task, key).await?,
+    let task = match derived {
+        DerivedTask::Retry => bulk.retry(&args.task, key).await?,
+        DerivedTask::Run => bulk.run(&args.task, key).await?,
     };
     printer.line(&task.task_id)?;
     if args.wait { follow::follow(&client, family, &task).await } else { Ok(Done::Good) }

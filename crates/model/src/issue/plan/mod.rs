@@ -11,7 +11,7 @@
 mod app_profile;
 mod apps;
 mod content;
-mod occupied;
+mod taken_timestamps;
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,7 @@ use content::differences;
 
 pub use app_profile::AppProfileRow;
 pub use apps::App;
-pub use occupied::{MissingWindows, OccupiedInstants, TimeWindow};
+pub use taken_timestamps::{MissingWindows, TakenTimestamps, TimeWindow};
 
 /// An issue as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,21 +62,21 @@ pub struct ImportContext {
     /// The issues that earlier entries of a dry run would have made, each with the index of its
     /// entry.
     pub earlier: HashMap<u64, (u32, StoredIssue)>,
-    pub occupied: OccupiedInstants,
+    pub taken_timestamps: TakenTimestamps,
 }
 
 impl ImportContext {
     /// Goes on to the state that the entries of a dry run would have left.
     pub fn go_on(&mut self, entries: &[PreparedEntry<NewIssue>], plan: ImportPlan) {
         for at in plan.freed {
-            self.occupied.free(at);
+            self.taken_timestamps.free(at);
         }
         self.apps.extend(plan.apps);
         self.next_publish_number = plan.next_publish_number;
         self.last_issue_id = plan.last_issue_id;
         for IssueRow { columns, head, source } in plan.issues {
             let at = columns.created_at;
-            self.occupied.occupy(at);
+            self.taken_timestamps.add(at);
             let Ok(issue) = &entries[source].item else { continue };
             let planned = StoredIssue {
                 created_at: at,
@@ -174,7 +174,7 @@ struct Planner<'c> {
     entries: &'c [PreparedEntry<NewIssue>],
     mode: ImportMode,
     apps: Apps,
-    occupied: OccupiedInstants,
+    taken_timestamps: TakenTimestamps,
     need: MissingWindows,
     /// Indices of the issues of this plan, by id.
     placed: HashMap<u64, usize>,
@@ -215,7 +215,7 @@ impl<'c> Planner<'c> {
             app_profiles: Vec::new(),
             last_issue_id: context.last_issue_id,
             next_publish_number: context.next_publish_number,
-            max_created_at: context.occupied.max_created_at(),
+            max_created_at: context.taken_timestamps.max_created_at(),
             records: ChunkRecords::default(),
         };
         Self {
@@ -223,7 +223,7 @@ impl<'c> Planner<'c> {
             entries,
             mode,
             apps: Apps::new(&context.default_app, &context.apps, context.next_publish_number),
-            occupied: context.occupied.clone(),
+            taken_timestamps: context.taken_timestamps.clone(),
             need: MissingWindows::default(),
             placed: HashMap::new(),
             planned: PlannedIds::default(),
@@ -349,7 +349,7 @@ impl<'c> Planner<'c> {
         let at = if is_same_instant(issue, created_at, original) {
             (created_at, moved_from(issue, created_at))
         } else {
-            self.occupied.free(created_at);
+            self.taken_timestamps.free(created_at);
             self.plan.freed.push(created_at);
             self.take_instant(issue)
         };
@@ -363,7 +363,7 @@ impl<'c> Planner<'c> {
     /// The time of creation that a new issue gets, and the one that it was to have if that is
     /// another one.
     fn take_instant(&mut self, issue: &NewIssue) -> (UnixMillis, Option<UnixMillis>) {
-        let created_at = self.occupied.take(issue.created_at, &mut self.need);
+        let created_at = self.taken_timestamps.take(issue.created_at, &mut self.need);
         (created_at, moved_from(issue, created_at))
     }
 

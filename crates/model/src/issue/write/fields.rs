@@ -12,7 +12,7 @@ use crate::issue::IssuePart;
 use crate::issue::reader::{Reader, shown};
 use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
-use crate::parameters::given::{Given, ListForm, Sent};
+use crate::parameters::given::{Given, ListForm, ListValue};
 use crate::spelling::{same_name, unbracketed};
 
 /// The fields that are lists, of every form. Any other field has one value.
@@ -181,9 +181,9 @@ impl<'f> Fields<'f> {
         for part in sent {
             match part {
                 // Empty fields count as absent.
-                Sent::Member("") => {}
-                Sent::Member(text) => members.push(Json::String(Cow::Borrowed(text))),
-                Sent::Json(text) => match self.json_value(spelled, text, expected)? {
+                ListValue::Member("") => {}
+                ListValue::Member(text) => members.push(Json::String(Cow::Borrowed(text))),
+                ListValue::Json(text) => match self.json_value(spelled, text, expected)? {
                     Json::Array(items) => members.extend(items),
                     other => {
                         self.unexpected(spelled, expected, &other);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::fields::{is_list, list_form};
 use super::kinds::{FieldKind, field_kind};
 use crate::json::{self, Json};
-use crate::parameters::given::{Given, ListForm, Sent};
+use crate::parameters::given::{Given, ListForm, ListValue};
 use crate::spelling::unbracketed;
 
 /// The fields by name, with hyphens. The order of texts of one name is that of the form.
@@ -48,13 +48,13 @@ fn compact_json(text: &str) -> Option<String> {
 }
 
 /// The members as a JSON array. In a list of ids, a number is the text with its digits.
-fn list_json(parts: &[Sent<'_>], form: ListForm) -> String {
+fn list_json(parts: &[ListValue<'_>], form: ListForm) -> String {
     let mut members: Vec<Json<'_>> = Vec::new();
     for part in parts {
         match part {
-            Sent::Member("") => {}
-            Sent::Member(text) => members.push(Json::String(Cow::Borrowed(text))),
-            Sent::Json(text) => match json::parse(text.as_bytes()) {
+            ListValue::Member("") => {}
+            ListValue::Member(text) => members.push(Json::String(Cow::Borrowed(text))),
+            ListValue::Json(text) => match json::parse(text.as_bytes()) {
                 Ok(Json::Array(items)) => members.extend(items),
                 _ => return (*text).to_owned(),
             },

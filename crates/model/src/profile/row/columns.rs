@@ -60,12 +60,12 @@ impl RowColumns {
             _ => &CORE,
         };
         let mut columns = Self::default();
-        let mut taken = Taken::default();
+        let mut used = UsedColumns::default();
         let mut faults = Vec::new();
         for (column, name) in names.iter().enumerate() {
             let Some(name) = name else { continue };
             let placed = place(table, action, name.trim())
-                .and_then(|place| taken.take(name, &place).map(|()| place));
+                .and_then(|place| used.take(name, &place).map(|()| place));
             match placed {
                 Ok(place) => columns.add(column, place),
                 Err(detail) => faults.push(ColumnFault { column: Some(column), detail }),
@@ -175,13 +175,13 @@ impl Source {
 
 /// The places that columns have so far, each with the name of its column.
 #[derive(Debug, Default)]
-struct Taken {
+struct UsedColumns {
     places: HashMap<(&'static str, String), String>,
     /// The first column inside each member.
     insides: HashMap<&'static str, String>,
 }
 
-impl Taken {
+impl UsedColumns {
     fn take(&mut self, name: &str, place: &Place) -> Result<(), String> {
         let (member, key, other) = match place {
             Place::LeftOut => return Ok(()),

@@ -15,7 +15,7 @@ use crate::StepForm;
 use crate::StoreError;
 use crate::query::counters::range_of;
 use crate::query::days::DaySplit;
-use crate::query::find::Narrowing;
+use crate::query::find::SpanFilter;
 use crate::query::source::{Rendering, Selection, Source};
 use crate::throttle::Throttle;
 
@@ -113,7 +113,7 @@ fn by_instants<S: Source>(
     let mut put = |row, at| {
         periods.entry(period.of_day(zone.day_of(at))).or_default().push(row);
     };
-    if Narrowing::of(found.len(), source.thresholds()) == Narrowing::Instants {
+    if SpanFilter::of(found.len(), source.thresholds()) == SpanFilter::Instants {
         source.instants(key, found, |issue| put(issue.row, issue.at))?;
     } else {
         let (all, mut left) = (caseload_model::issue_query::TimeRange::default(), found.len());

@@ -1,7 +1,7 @@
-//! The milliseconds of a domain that a `created_at` occupies. They are stored as runs of
-//! neighbours, so that the next free one is found in one step however long the run, and as windows
-//! in which every occupied one is known. Beyond the latest `created_at` every millisecond is free.
-//! At the end of time, if no later one is free, an instant moves back instead of on.
+//! The timestamps of a domain: the milliseconds that a `created_at` has taken. They are stored as
+//! runs of neighbours, so that the next free one is found in one step however long the run, and as
+//! windows in which every taken one is known. Beyond the latest `created_at` every millisecond is
+//! free. If every later millisecond is taken, the nearest earlier one is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub struct TimeWindow {
     pub until: UnixMillis,
 }
 
-/// The windows whose occupied instants a plan still has to know. They are disjoint and ascending.
+/// The windows whose taken timestamps a plan still has to know. They are disjoint and ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MissingWindows {
     windows: Spans,
@@ -35,9 +35,9 @@ impl MissingWindows {
     }
 }
 
-/// The occupied milliseconds, as far as they are known.
+/// The taken milliseconds, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OccupiedInstants {
+pub struct TakenTimestamps {
     known: Spans,
     taken: Spans,
     /// Instants that became free although the stored rows still have them.
@@ -45,7 +45,7 @@ pub struct OccupiedInstants {
     max_created_at: Option<UnixMillis>,
 }
 
-impl OccupiedInstants {
+impl TakenTimestamps {
     /// Knows only the latest `created_at` of the domain; `None` if it has no issue.
     pub fn new(max_created_at: Option<UnixMillis>) -> Self {
         Self { max_created_at, ..Self::default() }
@@ -55,12 +55,12 @@ impl OccupiedInstants {
         self.max_created_at
     }
 
-    /// Whether it is known if `at` is occupied.
+    /// Whether it is known if `at` is taken.
     pub fn covers(&self, at: UnixMillis) -> bool {
         self.max_created_at.is_none_or(|max| at > max) || self.known.end_of(at.0).is_some()
     }
 
-    /// Adds all occupied instants of a window, in any order.
+    /// Adds all taken timestamps of a window, in any order.
     pub fn add_window(&mut self, window: TimeWindow, taken: impl IntoIterator<Item = UnixMillis>) {
         self.known.insert(window.from.0, window.until.0);
         for at in taken.into_iter().filter(|at| !self.freed.contains(&at.0)) {
@@ -68,20 +68,20 @@ impl OccupiedInstants {
         }
     }
 
-    /// Occupies this very instant.
-    pub fn occupy(&mut self, at: UnixMillis) {
+    /// Takes this very instant.
+    pub fn add(&mut self, at: UnixMillis) {
         self.known.insert(at.0, at.0);
         self.taken.insert(at.0, at.0);
     }
 
-    /// Gives an occupied instant up, even if a window that is added later has it.
+    /// Gives a taken instant up, even if a window that is added later has it.
     pub fn free(&mut self, at: UnixMillis) {
         self.freed.insert(at.0);
         self.taken.remove(at.0);
     }
 
-    /// Occupies the first free instant from `at` on, or the last one before it if none is free up
-    /// to [`INSTANT_MS_MAX`]. If it is not known to be free, it is occupied anyway and a window is
+    /// Takes the first free instant from `at` on, or the last one before it if none is free up
+    /// to [`INSTANT_MS_MAX`]. If it is not known to be free, it is taken anyway and a window is
     /// added to `need`: the plan will be made again.
     pub fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
@@ -98,7 +98,7 @@ impl OccupiedInstants {
         UnixMillis(free)
     }
 
-    /// Occupies the last free instant before the run that `at` is in.
+    /// Takes the last free instant before the run that `at` is in.
     fn take_before(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.start_of(at.0).map_or(at.0, |start| start - 1);
         if !self.covers(UnixMillis(free)) {
@@ -182,25 +182,25 @@ mod tests {
     fn an_instant_that_was_given_up_is_free_until_it_is_taken_again() {
         let at = UnixMillis(50);
         let mut need = MissingWindows::default();
-        let mut occupied = OccupiedInstants::new(Some(UnixMillis(100)));
-        occupied.free(at);
+        let mut timestamps = TakenTimestamps::new(Some(UnixMillis(100)));
+        timestamps.free(at);
         let window = TimeWindow { from: UnixMillis(0), until: UnixMillis(100) };
-        occupied.add_window(window, [49, 50, 51].map(UnixMillis));
-        assert_eq!(occupied.take(UnixMillis(49), &mut need), at);
-        assert_eq!(occupied.take(UnixMillis(49), &mut need), UnixMillis(52));
-        occupied.add_window(window, [49, 50, 51].map(UnixMillis));
-        assert_eq!(occupied.take(at, &mut need), UnixMillis(53));
+        timestamps.add_window(window, [49, 50, 51].map(UnixMillis));
+        assert_eq!(timestamps.take(UnixMillis(49), &mut need), at);
+        assert_eq!(timestamps.take(UnixMillis(49), &mut need), UnixMillis(52));
+        timestamps.add_window(window, [49, 50, 51].map(UnixMillis));
+        assert_eq!(timestamps.take(at, &mut need), UnixMillis(53));
         assert!(need.is_empty());
     }
 
     #[test]
     fn no_window_is_missing_beyond_the_latest_instant() {
         let mut need = MissingWindows::default();
-        let mut occupied = OccupiedInstants::new(Some(UnixMillis(100)));
-        assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(101));
-        assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(102));
+        let mut timestamps = TakenTimestamps::new(Some(UnixMillis(100)));
+        assert_eq!(timestamps.take(UnixMillis(101), &mut need), UnixMillis(101));
+        assert_eq!(timestamps.take(UnixMillis(101), &mut need), UnixMillis(102));
         assert!(need.is_empty());
-        occupied.take(UnixMillis(100), &mut need);
+        timestamps.take(UnixMillis(100), &mut need);
         let asked = TimeWindow { from: UnixMillis(100), until: UnixMillis(100) };
         assert_eq!(need.windows().collect::<Vec<_>>(), [asked]);
     }
@@ -209,29 +209,32 @@ mod tests {
     fn at_the_end_of_time_an_instant_moves_to_the_nearest_free_one_before_it() {
         let last = UnixMillis(INSTANT_MS_MAX);
         let stored = [INSTANT_MS_MAX, INSTANT_MS_MAX - 1, INSTANT_MS_MAX - 4].map(UnixMillis);
-        let mut occupied = OccupiedInstants::new(Some(last));
+        let mut timestamps = TakenTimestamps::new(Some(last));
         let mut need = MissingWindows::default();
-        occupied.clone().take(last, &mut need);
+        timestamps.clone().take(last, &mut need);
         let window = need.windows().next().expect("it is not known whether it is taken");
-        occupied.add_window(window, stored.into_iter().filter(|at| *at >= window.from));
+        timestamps.add_window(window, stored.into_iter().filter(|at| *at >= window.from));
         let mut need = MissingWindows::default();
-        occupied.clone().take(last, &mut need);
+        timestamps.clone().take(last, &mut need);
         let window = need.windows().next().expect("the ones before it are not known");
         assert!(window.until.0 == INSTANT_MS_MAX - 1 && window.from.0 < INSTANT_MS_MAX - 4);
-        occupied.add_window(window, stored.into_iter().filter(|at| *at <= window.until));
+        timestamps.add_window(window, stored.into_iter().filter(|at| *at <= window.until));
         let mut need = MissingWindows::default();
-        let taken = [(); 4].map(|()| INSTANT_MS_MAX - occupied.take(last, &mut need).0);
+        let taken = [(); 4].map(|()| INSTANT_MS_MAX - timestamps.take(last, &mut need).0);
         assert_eq!((taken, need.is_empty()), ([2, 3, 5, 6], true));
-        assert_eq!(occupied.take(UnixMillis(INSTANT_MS_MAX - 9), &mut need).0, INSTANT_MS_MAX - 9);
+        assert_eq!(
+            timestamps.take(UnixMillis(INSTANT_MS_MAX - 9), &mut need).0,
+            INSTANT_MS_MAX - 9
+        );
     }
 
     #[test]
     fn missing_windows_grow_along_a_run() {
         let stored = 1_000_000..1_040_000;
-        let mut occupied = OccupiedInstants::new(Some(UnixMillis(2_000_000)));
+        let mut timestamps = TakenTimestamps::new(Some(UnixMillis(2_000_000)));
         for round in 0..8 {
             let mut need = MissingWindows::default();
-            let free = occupied.clone().take(UnixMillis(1_000_000), &mut need);
+            let free = timestamps.clone().take(UnixMillis(1_000_000), &mut need);
             if need.is_empty() {
                 assert_eq!((round, free), (4, UnixMillis(1_040_000)));
                 return;
@@ -239,7 +242,7 @@ mod tests {
             for window in need.windows().collect::<Vec<_>>() {
                 let within =
                     stored.clone().filter(|t| (window.from.0..=window.until.0).contains(t));
-                occupied.add_window(window, within.map(UnixMillis));
+                timestamps.add_window(window, within.map(UnixMillis));
             }
         }
         panic!("windows are still missing after eight rounds");

@@ -11,7 +11,7 @@ use crate::engine::{Engine, Nodes};
 
 /// An error if a task that was not found has a place in the queue, unless it is one of the other
 /// family. Its row may have appeared in the meantime: the caller may ask again then, too.
-pub(crate) async fn refuse_awaited(
+pub(crate) async fn refuse_pending(
     engine: &Engine,
     domain: DomainId,
     family: Family,
@@ -21,7 +21,7 @@ pub(crate) async fn refuse_awaited(
         return Ok(());
     }
     let command = (domain.0, id.as_bytes().to_vec());
-    let awaited = engine.read(None, command, move |client, (domain, id)| {
+    let is_pending = engine.read(None, command, move |client, (domain, id)| {
         Box::pin(async move {
             let place = "SELECT 1 FROM task_queue WHERE domain_id = $1 AND task_id = $2";
             if client.row_opt(place, &[domain, id]).await?.is_none() {
@@ -32,7 +32,7 @@ pub(crate) async fn refuse_awaited(
             Ok(row.is_none_or(|row| row.get::<_, i16>(0) == family.code() as i16))
         })
     });
-    if awaited.await? {
+    if is_pending.await? {
         let text = "the node of the task has not finished its commit".to_owned();
         return Err(StoreError::Unreachable(text));
     }

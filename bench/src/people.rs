@@ -96,7 +96,7 @@ pub(crate) async fn make(folder: &Path, count: usize) -> Result<()> {
 /// Bytes of the core profiles and of all that they are found by.
 fn stored_profiles(path: &Path) -> Result<usize> {
     let select = "SELECT sum(pgsize) FROM dbstat WHERE aggregate AND name IN
-        ('core_profiles', 'core_profiles_moved', 'identities', 'profile_sets')";
+        ('core_profiles', 'core_profiles_by_id', 'identities', 'profile_sets')";
     let bytes: i64 = rusqlite::Connection::open(path)?.query_row(select, [], |row| row.get(0))?;
     Ok(usize::try_from(bytes)?)
 }

@@ -80,7 +80,8 @@ fn rows(folder: &Path) -> String {
     let mut dump = String::new();
     for table in names(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
-         AND name NOT IN ('caseload_migrations', 'copy_progress', 'issue_sets', 'issue_values')
+         AND name NOT IN ('caseload_migrations', 'copy_progress', 'issue_sets', 'issue_values',
+             'profile_sets')
          AND name NOT LIKE 'issue_text_%'
          ORDER BY name",
     ) {

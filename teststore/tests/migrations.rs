@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "84f6731347f92afcd196260de08af72e9efcd4e649768dd8e886755b94d85484",
+        "7073764fa7f4f5fb213cf39b247b4b4edb5709f5bfc02d593b07dfc3a8c92c6b",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "398d468a11c3cbc27f885e40ee3476e1f846bd67be373fe84b86b4011db404b4",
+        "33fd57089fa195afe702035c76ca104aa49440d60cedcfaa3f2069fd8bbb9b2d",
     ),
 ];
 

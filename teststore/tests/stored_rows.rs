@@ -375,7 +375,7 @@ async fn a_file_without_one_of_its_pieces_is_damaged_and_readiness_says_so() {
 async fn a_damaged_profile_is_neither_read_nor_changed() {
     let (store, raw, _folder) = filled_sqlite().await;
     let acme = store.domains().await.unwrap().remove(0);
-    let sql = "SELECT coalesce(moved_id, seq) FROM core_profiles WHERE domain_id = ?1";
+    let sql = "SELECT id FROM core_profiles WHERE domain_id = ?1";
     let id: i64 = raw.query_row(sql, [acme.id.0], |row| row.get(0)).unwrap();
     raw.execute("UPDATE core_profiles SET updated_at = updated_at + 1", []).unwrap();
     // The waiting and the half-done tasks come first.

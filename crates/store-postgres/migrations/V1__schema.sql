@@ -144,16 +144,20 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_expiring ON idempotency_keys (domain_id, expires_at);
 
--- `fields` holds the stored members as JSON.
+-- `fields` holds the stored members as JSON. `row` numbers the core profiles of a domain, in the
+-- order of their ids, ties a profile to the sets of its terms and is never shown.
 CREATE TABLE core_profiles (
     domain_id   BIGINT NOT NULL,
+    row         BIGINT NOT NULL,
     id          BIGINT NOT NULL,
     created_at  BIGINT NOT NULL,
     updated_at  BIGINT NOT NULL,
     fields      BYTEA  NOT NULL,
     checksum    BIGINT NOT NULL,
-    PRIMARY KEY (domain_id, id)
+    PRIMARY KEY (domain_id, row)
 );
+
+CREATE UNIQUE INDEX core_profiles_by_id ON core_profiles (domain_id, id);
 
 -- Columns with external storage, here and below, hold bytes that are compressed already or served
 -- as they are: trying to compress them again would only cost time.
@@ -167,22 +171,21 @@ CREATE TABLE identities (
     PRIMARY KEY (domain_id, key)
 );
 
--- The sets by which core profiles are found, in rows of neighbours: for each value of a filter the
--- profiles that have it, and all profiles by creation and by last update. `kind` and `value` are
--- the model's; in an order, `value` is the instant of the first member. `ids` has the members after
--- `first_id`.
+-- The core profiles that have each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; instants are terms,
+-- so that the sets are also the index of both orders. One transaction at a time writes those of a
+-- domain, in place.
 CREATE TABLE profile_sets (
-    domain_id  BIGINT  NOT NULL,
-    kind       BIGINT  NOT NULL,
-    value      BYTEA   NOT NULL,
-    first_id   BIGINT  NOT NULL,
-    n          INTEGER NOT NULL CHECK (n > 0),
-    ids        BYTEA   NOT NULL,
-    PRIMARY KEY (domain_id, kind, value, first_id)
+    domain_id  BIGINT   NOT NULL,
+    kind       SMALLINT NOT NULL,
+    value      BYTEA    NOT NULL,
+    block      BIGINT   NOT NULL,
+    rows       BYTEA    NOT NULL,
+    PRIMARY KEY (domain_id, kind, value, block)
 );
 
--- The last row of a set is replaced again and again, so the table is swept sooner than others.
-ALTER TABLE profile_sets ALTER COLUMN ids SET STORAGE EXTERNAL;
+-- The last block of a set is replaced again and again, so the table is swept sooner than others.
+ALTER TABLE profile_sets ALTER COLUMN rows SET STORAGE EXTERNAL;
 ALTER TABLE profile_sets
     SET (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000);
 

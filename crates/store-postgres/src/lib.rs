@@ -15,7 +15,6 @@ mod node_watch;
 mod notify;
 mod probe;
 mod profile_lists;
-mod profile_sets;
 mod profiles;
 mod rows;
 mod sessions;

@@ -10,11 +10,10 @@ use crate::store::PostgresStore;
 use crate::tx::DomainTx;
 
 impl ProfileSource for DomainTx<'_> {
-    const CORE_ID: &'static str = "id";
     const CORE_AMONG: &'static str = "core_profiles WHERE domain_id = ?1 AND id = ANY (?2)";
+    const CORE_ROWS: &'static str = "core_profiles WHERE domain_id = ?1 AND row = ANY (?2)";
     const CORE_BETWEEN: &'static str =
-        "core_profiles WHERE domain_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id";
-    const CORE_MOVED: Option<&'static str> = None;
+        "core_profiles WHERE domain_id = ?1 AND row BETWEEN ?2 AND ?3";
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
     /// Most profiles of a batch, which is a round trip.
     const BATCH_MAX: u64 = 1024;

@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 
-use caseload_model::ids::CoreProfileId;
+use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::{
     IdentityRow, ProfileRow, named_core_profiles, render_core, show_core_gets,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, CORE_PROFILES};
-use caseload_store::profile_sets::ProfileTimes;
-use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileStore};
-use caseload_store::sql::Sql;
+use caseload_store::profiles::{ChangeTimes, CoreProfiles, IndexedProfile, ProfileStore};
+use caseload_store::rowset::row_number;
+use caseload_store::sql::{Sql, Value};
+use caseload_store::term_changes::TermUpdates;
 use caseload_store::{StoreError, values};
 use tokio_postgres::Row;
 
@@ -21,13 +22,28 @@ use crate::rows::instant;
 use crate::tx::{DomainTx, ReadRow};
 
 const NEW_PROFILES: &str =
-    "core_profiles (domain_id, id, created_at, updated_at, fields, checksum)";
+    "core_profiles (domain_id, row, id, created_at, updated_at, fields, checksum)";
 
-/// Reads profiles of the domain `$1` by their ids `$2`, with their checksums.
+/// Reads profiles of the domain `$1` by their ids `$2`, with their checksums; the row comes last.
 fn select_profiles() -> String {
     let columns = CORE_PROFILES.select();
-    format!("SELECT {columns} FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)")
+    format!("SELECT {columns}, row FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)")
 }
+
+/// The stored sets of these kinds `$2`, values `$3` and blocks `$4`, with their places in the list.
+const SETS: &str = "SELECT n.place, s.rows
+     FROM unnest($2::bigint[], $3::bytea[], $4::bigint[])
+         WITH ORDINALITY AS n (kind, value, block, place)
+     JOIN profile_sets s ON s.domain_id = $1 AND s.kind = n.kind AND s.value = n.value
+     AND s.block = n.block";
+const PUT_SETS: &str = "INSERT INTO profile_sets (domain_id, kind, value, block, rows)
+     SELECT $1, n.kind, n.value, n.block, n.rows
+     FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[])
+         AS n (kind, value, block, rows)
+     ON CONFLICT (domain_id, kind, value, block) DO UPDATE SET rows = excluded.rows";
+const DELETE_SETS: &str = "DELETE FROM profile_sets s
+     USING unnest($2::bigint[], $3::bytea[], $4::bigint[]) AS n (kind, value, block)
+     WHERE s.domain_id = $1 AND s.kind = n.kind AND s.value = n.value AND s.block = n.block";
 
 impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
@@ -63,8 +79,12 @@ impl ProfileStore for DomainTx<'_> {
             CORE_PROFILES.require(row)?;
             let id = CoreProfileId(row.get(1)?);
             stored.fields.insert(id, row.get(3)?);
-            let times = ProfileTimes { created_at: row.get(4)?, updated_at: row.get(2)? };
-            stored.times.insert(id, times);
+            let row = IndexedProfile {
+                row: row_number(row.get(CORE_PROFILES.width())?)?,
+                created_at: row.get(4)?,
+                updated_at: row.get(2)?,
+            };
+            stored.indexed.insert(id, row);
             Ok(())
         })?;
         Ok(stored)
@@ -73,14 +93,15 @@ impl ProfileStore for DomainTx<'_> {
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
+        first_row: u32,
         times: ChangeTimes,
     ) -> Result<(), StoreError> {
         let ChangeTimes { created_at, changed_at } = times;
         let mut rows = CopyRows::new();
-        for (id, fields) in profiles {
+        for (row, (id, fields)) in (first_row..).zip(profiles) {
             let sum = checksum::of_core_profile(self.domain, *id, changed_at, fields);
-            rows.row(6).add(self.domain.0).add(*id).add(created_at.0).add(changed_at.0);
-            rows.add(*fields).add(sum + created_at.0);
+            rows.row(7).add(self.domain.0).add(i64::from(row)).add(*id);
+            rows.add(created_at.0).add(changed_at.0).add(*fields).add(sum + created_at.0);
         }
         self.wait(async {
             let copy = self.client().prepare_copy(NEW_PROFILES).await?;
@@ -111,6 +132,36 @@ impl ProfileStore for DomainTx<'_> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
         let delete = "DELETE FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)";
         self.change(delete, values![self.domain, ids])
+    }
+
+    fn write_sets(&self, updates: &TermUpdates) -> Result<(), StoreError> {
+        let updates: Vec<_> = updates.each().collect();
+        let mut all = SetColumns::default();
+        for of in &updates {
+            all.push(of.kind.code(), of.value, of.block);
+        }
+        let mut stored = HashMap::<usize, Vec<u8>>::new();
+        self.each(SETS, &all.values(self.domain), &mut |row| {
+            stored.insert(row.get::<u64>(0)? as usize - 1, row.get(1)?);
+            Ok(())
+        })?;
+        let (mut put, mut gone) = (SetColumns::default(), SetColumns::default());
+        let mut blobs = Vec::new();
+        for (place, of) in updates.iter().enumerate() {
+            let rows = of.applied_to(stored.get(&place).map(Vec::as_slice))?;
+            let columns = if rows.is_some() { &mut put } else { &mut gone };
+            columns.push(of.kind.code(), of.value, of.block);
+            blobs.extend(rows);
+        }
+        if !gone.kinds.is_empty() {
+            self.change(DELETE_SETS, &gone.values(self.domain))?;
+        }
+        if !put.kinds.is_empty() {
+            let blobs: Vec<&[u8]> = blobs.iter().map(Vec::as_slice).collect();
+            let values = put.values(self.domain).into_iter().chain([Value::Blobs(&blobs)]);
+            self.change(PUT_SETS, &values.collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     fn update_app_profiles(
@@ -149,6 +200,27 @@ impl ProfileStore for DomainTx<'_> {
             render_core(*id, instant(row, 4), row.get(3), instant(row, 2), out);
             Ok(true)
         })
+    }
+}
+
+/// The keys of sets in columns.
+#[derive(Debug, Default)]
+struct SetColumns<'s> {
+    kinds: Vec<i64>,
+    values: Vec<&'s [u8]>,
+    blocks: Vec<i64>,
+}
+
+impl<'s> SetColumns<'s> {
+    fn push(&mut self, kind: i64, value: &'s [u8], block: u32) {
+        self.kinds.push(kind);
+        self.values.push(value);
+        self.blocks.push(block.into());
+    }
+
+    fn values(&self, domain: DomainId) -> Vec<Value<'_>> {
+        let Self { kinds, values, blocks } = self;
+        vec![Value::Int(domain.0), Value::Ints(kinds), Value::Blobs(values), Value::Ints(blocks)]
     }
 }
 

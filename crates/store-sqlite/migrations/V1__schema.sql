@@ -140,22 +140,19 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_expiring ON idempotency_keys (expires_at);
 
--- `fields` holds the stored members as JSON. `seq` is the profile's id: ids are given out so that
--- no two domains meet, and no index is needed beside the table. Only a copy may bring a profile
--- whose id is another domain's `seq` already: it gets another number, and its id is in `moved_id`.
--- The profiles of a domain are found by their identities; each has one at least.
+-- `fields` holds the stored members as JSON. `row` ties a profile to the sets of its terms and is
+-- never shown; in a domain, rows have the order of ids.
 CREATE TABLE core_profiles (
-    seq         INTEGER PRIMARY KEY,
-    moved_id    INTEGER,
+    row         INTEGER PRIMARY KEY,
     domain_id   INTEGER NOT NULL,
+    id          INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     fields      BLOB    NOT NULL,
     checksum    INTEGER NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX core_profiles_moved ON core_profiles (domain_id, moved_id)
-    WHERE moved_id IS NOT NULL;
+CREATE UNIQUE INDEX core_profiles_by_id ON core_profiles (domain_id, id);
 
 -- An identity belongs to one core profile of the domain. `key` is the model's folded form.
 CREATE TABLE identities (
@@ -165,18 +162,16 @@ CREATE TABLE identities (
     PRIMARY KEY (domain_id, key)
 ) STRICT, WITHOUT ROWID;
 
--- The sets by which core profiles are found, in rows of neighbours: for each value of a filter the
--- profiles that have it, and all profiles by creation and by last update. `kind` and `value` are
--- the model's; in an order, `value` is the instant of the first member. `ids` has the members after
--- `first_id`.
+-- The core profiles that have each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; instants are terms,
+-- so that the sets are also the index of both orders.
 CREATE TABLE profile_sets (
     domain_id  INTEGER NOT NULL,
     kind       INTEGER NOT NULL,
     value      BLOB    NOT NULL,
-    first_id   INTEGER NOT NULL,
-    n          INTEGER NOT NULL CHECK (n > 0),
-    ids        BLOB    NOT NULL,
-    PRIMARY KEY (domain_id, kind, value, first_id)
+    block      INTEGER NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, value, block)
 ) STRICT, WITHOUT ROWID;
 
 -- `checksum` covers the columns that never change, `fields_checksum` the fields.

@@ -12,17 +12,21 @@ use crate::tx::DomainTx;
 use caseload_store::checksum::set_clock;
 use caseload_store::issues::{IssueAllocation, free_instant, live_id, taken_instants};
 use caseload_store::profiles::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileClock};
+use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
 
-/// The clock of the domain's profiles; `None` if there is no such domain. No profile of any domain
-/// has an id after the clock's, because ids are row numbers.
+/// The clock of the domain's profiles; `None` if there is no such domain. Rows are those of all
+/// domains.
 pub(super) fn profiles(tx: DomainTx<'_>) -> Result<Option<ProfileClock>, StoreError> {
     tx.find(
-        "SELECT max(last_core_profile_id, coalesce((SELECT max(seq) FROM core_profiles), 0)),
-         last_change_at FROM domain_clocks WHERE domain_id = ?1",
+        "SELECT last_core_profile_id, last_change_at,
+         coalesce((SELECT max(row) FROM core_profiles), 0) FROM domain_clocks WHERE domain_id = ?1",
         values![tx.domain],
-        |row| Ok(ProfileClock { last_id: row.get(0)?, last_change: row.get(1)? }),
+        |row| {
+            let (last_id, last_change) = (row.get(0)?, row.get(1)?);
+            Ok(ProfileClock { last_id, last_change, last_row: row_number(row.get(2)?)? })
+        },
     )
 }
 

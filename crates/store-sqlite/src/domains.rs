@@ -6,18 +6,14 @@
 //! when the file has none of the domain's texts.
 
 use caseload_model::ids::DomainId;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::engine::{Engine, Weight, WriteContext, empty_log};
 use super::leftovers::{SecureDelete, clear_step, has_page_table, rewrite};
-use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
 use crate::tx::DomainTx;
 use caseload_store::admin::{ENTRY_TABLES, removal_step};
 use caseload_store::idempotency::CommandStore as _;
-
-/// The table without an index by domain.
-const CORE_PROFILES_TABLE: &str = "core_profiles";
 
 /// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
@@ -107,13 +103,7 @@ fn removal_step_of_any(conn: &Connection) -> Result<Option<Vec<i64>>, Fault> {
 
 /// Deletes some records of a domain; false if none is left.
 fn remove_some(conn: &Connection, removed: i64) -> Result<bool, Fault> {
-    if remove_core_profiles(conn, removed)? {
-        return Ok(true);
-    }
     for table in domain_tables(conn)? {
-        if table == CORE_PROFILES_TABLE {
-            continue;
-        }
         let key = primary_key(conn, &table)?;
         let records = removal_step(&table);
         let deleted = conn.execute(
@@ -135,29 +125,6 @@ fn forget_removals(conn: &Connection, domains: &[i64]) -> Result<(), Fault> {
         conn.execute("DELETE FROM domain_removals WHERE removed_id = ?1", [domain])?;
     }
     Ok(())
-}
-
-/// Deletes some core profiles and the identities that lead to them; false if none is left.
-fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, Fault> {
-    let identities = conn
-        .prepare_cached(
-            "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 LIMIT ?2",
-        )?
-        .query_map(params![domain, removal_step(CORE_PROFILES_TABLE)], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
-        .collect::<Result<Vec<(Vec<u8>, i64)>, _>>()?;
-    let mut placed = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {PLACED}"))?;
-    let mut moved = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {MOVED}"))?;
-    let mut identity =
-        conn.prepare_cached("DELETE FROM identities WHERE domain_id = ?1 AND key = ?2")?;
-    for (key, id) in &identities {
-        if placed.execute([domain, *id])? == 0 {
-            moved.execute([domain, *id])?;
-        }
-        identity.execute(params![domain, key])?;
-    }
-    Ok(!identities.is_empty())
 }
 
 /// Every table with a column `domain_id`.

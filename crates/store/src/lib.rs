@@ -21,13 +21,13 @@ mod opening;
 mod outage;
 mod pack;
 pub mod profile_lists;
-pub mod profile_sets;
 pub mod profiles;
 pub mod query;
 pub mod rowset;
 pub mod sql;
 mod task_log;
 pub mod tasks;
+pub mod term_changes;
 pub mod text_index;
 pub mod throttle;
 

@@ -1,20 +1,23 @@
 //! The parameters of the lists of profiles, and the meaning of a query. The first line is a query
 //! string, the others are entries of creations. Parameters lead to a query within all limits, or to
 //! faults that name parameters which were given, in any order. The fast paths that find profiles,
-//! the look at stored bytes and the sets, agree with the naive meaning of the query.
+//! the look at stored bytes and the terms, agree with the naive meaning of the query.
 
-use std::collections::HashSet;
+use std::convert::Infallible;
 
 use caseload_api::test_support::query_pairs;
 use caseload_model::ids::CoreProfileId;
 use caseload_model::issue_query::{PAGE_DEPTH_MAX, PAGE_SIZE_MAX};
 use caseload_model::profile::prepare_creates;
 use caseload_model::profile_query::{
-    ProfileId, ProfileKind, ProfileListRequest, ProfileQuery, ProfileScan, ProfileSet,
-    SearchableProfile, conditions, parse_profile_list, parse_single_profile, visit_sets,
+    ProfileId, ProfileKind, ProfileListRequest, ProfileQuery, ProfileScan, SearchableProfile,
+    parse_profile_list, parse_single_profile,
 };
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
+use caseload_store::profile_lists::filters;
+use caseload_store::profiles::IndexedProfile;
+use caseload_store::query::{Leaf, Rows};
 
 use crate::entries::blocks_of;
 use crate::issue_query::check;
@@ -60,22 +63,26 @@ fn agree(query: &ProfileQuery, fields: &[u8]) {
     };
     let matches = query.matches(&profile);
     assert!(!matches || ProfileScan::of(query).may_match(fields), "the scan drops a match");
-    let mut sets: HashSet<ProfileSet> = HashSet::new();
-    visit_sets(fields, &mut |kind, value| {
-        sets.insert((kind, value.to_vec()));
-    });
-    let conditions = conditions(query);
-    for one in conditions.iter().filter(|one| one.disjoint) {
-        let distinct: HashSet<_> = one.any.iter().collect();
-        assert!(distinct.iter().filter(|set| sets.contains(**set)).count() < 2, "{one:?}");
-    }
-    let by_sets = conditions.iter().all(|one| {
-        let found = one.any.iter().any(|set| sets.contains(set));
-        found != one.negated
-    });
-    if query.reads_beyond_sets() {
-        assert!(!matches || by_sets, "the sets drop a match: {query:?}");
+    let (created_at, updated_at) = (profile.created_at, profile.updated_at);
+    let terms = IndexedProfile { row: 0, created_at, updated_at }.terms(fields);
+    let is_in = |leaf: &Leaf| match leaf {
+        Leaf::Term { kind, values } => {
+            values.iter().any(|value| terms.contains(&(kind.code(), value.clone())))
+        }
+        Leaf::Ranges(ranges) => ranges.iter().any(|range| {
+            let bounds =
+                (range.kind.code(), range.from.clone())..(range.kind.code(), range.until.clone());
+            terms.range(bounds).next().is_some()
+        }),
+        Leaf::Ids(_) | Leaf::Text(_) => panic!("no set of profiles has such a filter"),
+    };
+    let row = |leaf: &Leaf| Ok::<_, Infallible>((0..u32::from(is_in(leaf))).collect());
+    let Ok(rows) = filters(query).eval(&mut { row });
+    let Rows::In(rows) = rows else { panic!("the filters have no bound: {query:?}") };
+    let by_terms = rows.contains(0);
+    if query.reads_beyond_terms() {
+        assert!(!matches || by_terms, "the terms drop a match: {query:?}");
     } else {
-        assert_eq!(by_sets && query.matches_columns(&profile), matches, "{query:?}");
+        assert_eq!(by_terms && query.matches_columns(&profile), matches, "{query:?}");
     }
 }

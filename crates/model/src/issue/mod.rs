@@ -56,8 +56,8 @@ pub use plan::{
 };
 pub(crate) use terms::with_text_term;
 pub use terms::{
-    OptionalField, TermKind, choice_term, day_term, field_term, number_term, span_term, term_day,
-    text_term, visit_spans, visit_terms,
+    OptionalField, TermKind, choice_term, day_term, field_term, instant_term, number_term,
+    span_term, term_day, term_instant, text_term, visit_spans, visit_terms, visit_time,
 };
 pub use view::{IssueView, TimestampFormat};
 

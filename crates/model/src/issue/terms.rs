@@ -1,7 +1,8 @@
-//! Terms: the values by which an issue is found. For each domain and term a backend stores the set
-//! of issues that have it, and combines filters as operations on these sets. This is the only
-//! definition of an issue's terms; imports, edits and `caseload check` all use it. A term is a kind
-//! and a value of bytes. Values of one kind sort as what they represent, so a range of days or
+//! Terms: the values by which an issue or a core profile is found. For each domain and term a
+//! backend stores the set of issues, or of profiles, that have it, and combines filters as
+//! operations on these sets. This is the only definition of an issue's terms; imports, edits and
+//! `caseload check` all use it. `profile_query` names those of a profile. A term is a kind and a
+//! value of bytes. Values of one kind sort as what they represent, so a range of days or
 //! numbers is a range of values. Invariant: the columns and fragments of an issue alone determine
 //! its terms.
 
@@ -14,6 +15,7 @@ use super::{IssueColumns, IssueFragments};
 use crate::decimal::Decimal;
 use crate::json::{self, Json};
 use crate::task::words;
+use crate::time::UnixMillis;
 
 words! {
     /// The kind of a term, which defines its value. The value of `All` and `Redacted` is empty. The
@@ -24,7 +26,9 @@ words! {
     /// `FieldNumber` that of a number or date ([`field_term`]). `AuthorEmail` is folded and absent
     /// if the address is unknown. `CreatedSpan`, `UpdatedSpan` and `ChangedSpan` are the spans of
     /// 32 days of the three times ([`span_term`]), `NumberSpan` the spans of numbers that begin
-    /// alike ([`visit_number_spans`]): of a wide range, few of these sets are read.
+    /// alike ([`visit_number_spans`]): of a wide range, few of these sets are read. Only profiles
+    /// have the kinds from `Country` on; `CreatedAt` and `UpdatedAt` are their times
+    /// ([`instant_term`]).
     TermKind {
         All = 1 "all",
         State = 2 "state",
@@ -50,6 +54,12 @@ words! {
         UpdatedSpan = 22 "updated-span",
         ChangedSpan = 23 "changed-span",
         NumberSpan = 24 "number-span",
+        Country = 25 "country",
+        VipSegment = 26 "vip-segment",
+        Persona = 27 "persona",
+        SupportStatus = 28 "support-status",
+        CreatedAt = 29 "created-at",
+        UpdatedAt = 30 "updated-at",
     }
 }
 
@@ -66,6 +76,15 @@ impl TermKind {
             Self::Created => Some(Self::CreatedSpan),
             Self::Updated => Some(Self::UpdatedSpan),
             Self::Changed => Some(Self::ChangedSpan),
+            _ => None,
+        }
+    }
+
+    /// The kind of the instants on these days. Only profiles have it.
+    pub const fn of_instants(self) -> Option<Self> {
+        match self {
+            Self::Created => Some(Self::CreatedAt),
+            Self::Updated => Some(Self::UpdatedAt),
             _ => None,
         }
     }
@@ -122,6 +141,17 @@ pub fn span_term(day: i64) -> [u8; 4] {
     day_term(day.div_euclid(SPAN_DAYS))
 }
 
+/// The term value of an instant. Ascending instants have ascending values.
+pub const fn instant_term(at: UnixMillis) -> [u8; 8] {
+    (at.0.cast_unsigned() ^ 1 << 63).to_be_bytes()
+}
+
+/// The instant of a value of [`instant_term`].
+pub fn term_instant(term: &[u8]) -> Option<UnixMillis> {
+    let bytes: [u8; 8] = term.try_into().ok()?;
+    Some(UnixMillis((u64::from_be_bytes(bytes) ^ 1 << 63).cast_signed()))
+}
+
 /// The term value of a custom field that has any value. The values of its choices and numbers begin
 /// with it.
 pub fn field_term(kind: FieldType, key: &str) -> Vec<u8> {
@@ -151,6 +181,17 @@ pub fn visit_spans(kind: TermKind, value: &[u8], visit: &mut impl FnMut(TermKind
         visit_number_spans(value, |span| visit(TermKind::NumberSpan, span));
     } else if let (Some(spans), Some(day)) = (kind.of_spans(), term_day(value)) {
         visit(spans, &span_term(day));
+    }
+}
+
+/// Passes the terms of an instant to `visit`: those of its day, of its span and, if the kind has
+/// instants, its own. `kind` is the one of its day.
+pub fn visit_time(kind: TermKind, at: UnixMillis, visit: &mut impl FnMut(TermKind, &[u8])) {
+    let day = day_term(at.day());
+    visit(kind, &day);
+    visit_spans(kind, &day, visit);
+    if let Some(instants) = kind.of_instants() {
+        visit(instants, &instant_term(at));
     }
 }
 

@@ -11,7 +11,7 @@ mod position;
 mod query;
 mod request;
 mod scan;
-mod sets;
+mod terms;
 
 pub use columns::{
     APP_PROFILE_COLUMNS_DEFAULT, CORE_PROFILE_COLUMNS_DEFAULT, profile_columns_pattern,
@@ -25,4 +25,4 @@ pub use position::{ProfileId, ProfileListScope, ProfilePosition};
 pub use query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
 pub use request::ProfileListRequest;
 pub use scan::ProfileScan;
-pub use sets::{ProfileSet, ProfileSetKind, SetCondition, conditions, visit_sets};
+pub use terms::visit_profile_terms;

@@ -1,27 +1,20 @@
-//! Reads issues, the records that they refer to, counters, term sets and attachments for the check.
-//! Counters and term sets are the sums of base rows and deltas.
+//! Reads issues, the records that they refer to, counters and attachments for the check. Counters
+//! are the sums of base rows and deltas.
 
 use std::pin::pin;
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
-use caseload_model::issue::visit_terms;
 use futures_util::TryStreamExt;
-use roaring::RoaringBitmap;
 
 use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
-use crate::issues::{
-    COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns,
-    fragments, sums,
-};
+use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments, sums};
 use crate::rows::text;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
 use caseload_store::check::issues as rules;
 use caseload_store::check::tables as table_rules;
-use caseload_store::check::terms::{KindSums, ValueSums};
-use caseload_store::rowset::row_number;
 
 /// Each issue, its fragments and its references.
 pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
@@ -86,7 +79,7 @@ async fn report_strays(
 }
 
 /// All issues of the domain `$1`, with their fragments.
-fn select_issues() -> String {
+pub(super) fn select_issues() -> String {
     format!(
         "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i
          JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row WHERE i.domain_id = $1"
@@ -116,77 +109,6 @@ pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(
         counted.missing(findings, |_| Ok::<_, StoreError>(Some(name.clone())))?;
     }
     findings.verified("counts of issues", count);
-    Ok(())
-}
-
-/// The stored terms are the terms of the stored issues.
-pub(super) async fn terms(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
-    let mut kinds = KindSums::default();
-    let domains = ids_and_names(client).await?;
-    for (domain, _) in &domains {
-        let expect = &mut |kind: i64, value: &[u8], row| kinds.expect((*domain, kind), value, row);
-        visit_expected(client, *domain, expect).await?;
-        let store = &mut |kind: i64, value: &[u8], row| kinds.store((*domain, kind), value, row);
-        visit_stored(client, *domain, store).await?;
-    }
-    for (domain, kind) in kinds.end(findings) {
-        let Some((_, name)) = domains.iter().find(|(id, _)| *id == domain) else { continue };
-        let mut values = ValueSums::default();
-        visit_expected(client, domain, &mut |of, value, row| {
-            if of == kind {
-                values.expect(value, row);
-            }
-        })
-        .await?;
-        visit_stored(client, domain, &mut |of, value, row| {
-            if of == kind {
-                values.store(value, row);
-            }
-        })
-        .await?;
-        values.end(findings, name, kind);
-    }
-    Ok(())
-}
-
-/// Receives the kind, value and row of an entry.
-type Visit<'v> = &'v mut (dyn FnMut(i64, &[u8], u32) + Send);
-
-async fn visit_expected(client: &Client, domain: i64, visit: Visit<'_>) -> Result<(), StoreError> {
-    let mut rows = pin!(client.stream(&select_issues(), [domain]).await?);
-    while let Some(row) = rows.try_next().await.map_err(store_error)? {
-        let number = row_number(row.get(COLUMNS_END))?;
-        visit_terms(&columns(&row)?, &fragments(&row), &mut |kind, value| {
-            visit(kind.code(), value, number);
-        });
-    }
-    Ok(())
-}
-
-async fn visit_stored(client: &Client, domain: i64, visit: Visit<'_>) -> Result<(), StoreError> {
-    let select = "SELECT kind, value, block, 0::bigint AS seq, rows, NULL::bytea
-         FROM issue_sets WHERE domain_id = $1
-         UNION ALL SELECT kind, value, block, 0, rows, NULL FROM issue_values WHERE domain_id = $1
-         UNION ALL SELECT kind, value, block, seq, entered, gone
-         FROM issue_set_deltas WHERE domain_id = $1 ORDER BY 1, 2, 3, 4";
-    let mut found = pin!(client.stream(select, [domain]).await?);
-    let mut of: Option<(i16, Vec<u8>, i64)> = None;
-    let mut rows = RoaringBitmap::new();
-    let mut show = |of: &Option<(i16, Vec<u8>, i64)>, rows: &mut RoaringBitmap| {
-        if let Some((kind, value, _)) = of {
-            rows.iter().for_each(|row| visit((*kind).into(), value, row));
-        }
-        rows.clear();
-    };
-    while let Some(row) = found.try_next().await.map_err(store_error)? {
-        let key: (i16, &[u8], i64) = (row.get(0), row.get(1), row.get(2));
-        if of.as_ref().is_none_or(|of| (of.0, of.1.as_slice(), of.2) != key) {
-            show(&of, &mut rows);
-            of = Some((key.0, key.1.to_vec(), key.2));
-        }
-        apply_delta(block_number(key.2)?, row.get(4), row.get(5), &mut rows)?;
-    }
-    show(&of, &mut rows);
     Ok(())
 }
 

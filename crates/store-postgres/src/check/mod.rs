@@ -7,6 +7,7 @@ mod issues;
 mod profiles;
 mod tables;
 mod tasks;
+mod terms;
 
 use std::time::Duration;
 
@@ -29,11 +30,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("records of tasks", |client, findings| Box::pin(tasks::records(client, findings))),
     ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
     ("identities", |client, findings| Box::pin(profiles::identities(client, findings))),
-    ("sets of profiles", |client, findings| Box::pin(profiles::sets(client, findings))),
+    ("terms of profiles", |client, findings| Box::pin(terms::of_profiles(client, findings))),
     ("app profiles", |client, findings| Box::pin(profiles::app(client, findings))),
     ("issues", |client, findings| Box::pin(issues::rows(client, findings))),
     ("counts of issues", |client, findings| Box::pin(issues::counts(client, findings))),
-    ("terms of issues", |client, findings| Box::pin(issues::terms(client, findings))),
+    ("terms of issues", |client, findings| Box::pin(terms::of_issues(client, findings))),
     ("attachments", |client, findings| Box::pin(issues::files(client, findings))),
 ];
 

@@ -14,11 +14,9 @@ use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::rows::text;
-use crate::tx::ReadRow;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
 use caseload_store::check::profiles as rules;
-use caseload_store::profile_sets::{SetRow, SetSums, StoredProfile};
 
 /// Profiles whose identities are looked up in one query.
 const PROFILES_MAX: i64 = 1000;
@@ -31,22 +29,23 @@ fn profile_id(row: &Row, column: usize) -> CoreProfileId {
 pub(super) async fn core(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let (mut count, mut keys_count) = (0, 0);
     for (domain, name) in ids_and_names(client).await? {
-        let mut after = i64::MIN;
+        let (mut after, mut last) = (i64::MIN, None);
         loop {
             let profiles = client
                 .rows(
-                    "SELECT p.id, p.fields, p.id > c.last_core_profile_id FROM core_profiles p
-                     JOIN domain_clocks c ON c.domain_id = p.domain_id
-                     WHERE p.domain_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3",
+                    "SELECT p.id, p.fields, p.id > c.last_core_profile_id, p.row
+                     FROM core_profiles p JOIN domain_clocks c ON c.domain_id = p.domain_id
+                     WHERE p.domain_id = $1 AND p.row > $2 ORDER BY p.row LIMIT $3",
                     &[&domain, &after, &PROFILES_MAX],
                 )
                 .await?;
-            let Some(last) = profiles.last() else { break };
-            after = last.get(0);
+            let Some(end) = profiles.last() else { break };
+            after = end.get(3);
             let owners = owners(client, domain, &profiles).await?;
             for row in &profiles {
                 count += 1;
                 let (id, fields) = (profile_id(row, 0), row.get(1));
+                rules::order(findings, &name, last.replace(id), id);
                 let Ok(keys) = rules::core(findings, &name, id, row.get(2), fields, |key| {
                     Ok::<_, Infallible>(owners.get(key.as_bytes()).copied())
                 });
@@ -87,29 +86,6 @@ pub(super) async fn identities(client: &Client, findings: &mut Findings) -> Resu
         }
     }
     findings.verified("identities", count);
-    Ok(())
-}
-
-/// The sets of core profiles.
-pub(super) async fn sets(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
-    let profiles = "SELECT id, created_at, updated_at, fields FROM core_profiles
-                    WHERE domain_id = $1";
-    let rows = "SELECT kind, value, first_id, n, ids FROM profile_sets WHERE domain_id = $1
-                ORDER BY kind, value, first_id";
-    let mut count = 0;
-    for (domain, name) in ids_and_names(client).await? {
-        let mut sums = SetSums::default();
-        let mut stored = pin!(client.stream(profiles, [domain]).await?);
-        while let Some(row) = stored.try_next().await.map_err(store_error)? {
-            sums.add_profile(&StoredProfile::read_at(&ReadRow(&row), 0)?);
-        }
-        let mut stored = pin!(client.stream(rows, [domain]).await?);
-        while let Some(row) = stored.try_next().await.map_err(store_error)? {
-            sums.add_row(findings, &name, &SetRow::read_at(&ReadRow(&row), 0)?);
-        }
-        count += sums.compare(findings, &name);
-    }
-    findings.verified("sets of profiles", count);
     Ok(())
 }
 

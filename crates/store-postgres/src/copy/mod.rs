@@ -29,7 +29,7 @@ use crate::engine::store_error;
 use crate::sessions::refuse_servers;
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
-use caseload_store::copy::numbering::RowSpan;
+use caseload_store::copy::numbering::{ROW_SPANS, RowSpan};
 use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
 use caseload_store::copy::tables::{MARK_TEXTS, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
@@ -305,11 +305,11 @@ impl CopyEnd for PostgresEnd {
 
     fn row_spans(&self) -> StoreFuture<'_, Vec<RowSpan>> {
         Box::pin(async {
-            let sql = "SELECT domain_id, min(\"row\"), max(\"row\") FROM issues GROUP BY domain_id
-                 ORDER BY domain_id";
-            let rows = self.client.query(sql, &[]).await.map_err(store_error)?;
-            let span =
-                |row: &Row| RowSpan { domain: row.get(0), least: row.get(1), largest: row.get(2) };
+            let rows = self.client.query(ROW_SPANS, &[]).await.map_err(store_error)?;
+            let span = |row: &Row| {
+                let (domain, least, largest) = (row.get(0), row.get(1), row.get(2));
+                RowSpan { domain, least, largest, of_profiles: row.get(3) }
+            };
             Ok(rows.iter().map(span).collect())
         })
     }

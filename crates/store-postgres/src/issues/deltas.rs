@@ -10,8 +10,9 @@ use tokio_postgres::types::ToSql;
 use crate::engine::store_error;
 use crate::engine::{Client, Column, CopyRows, Params};
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexChanges, IndexUpdate, TermStep, TermUpdate, not_in_term};
+use caseload_store::issues::{IndexChanges, IndexUpdate};
 use caseload_store::rowset::{LIST, encode_rows, offset_of};
+use caseload_store::term_changes::{TermStep, TermUpdate, not_in_term};
 use caseload_store::text_index::TextMark;
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";

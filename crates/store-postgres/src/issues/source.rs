@@ -25,7 +25,7 @@ use crate::engine::{BlockingClient, Params, store_error};
 use caseload_store::StoreError;
 use caseload_store::query::{
     self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
-    Rendering, Scan, Selection, Source, TextFragments, TextSearch, TimedRow,
+    Rendering, Scan, Selection, Source, TextFragments, TextSearch, TimedRow, TimedRows,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::throttle::Throttle;
@@ -177,22 +177,10 @@ fn numbers(rows: &[u32]) -> Vec<i64> {
     rows.iter().copied().map(i64::from).collect()
 }
 
-impl Source for IssueSource<'_> {
+impl TimedRows for IssueSource<'_> {
     type Error = StoreError;
 
-    const TEXTS_PER_QUESTION: usize = TEXTS;
-
-    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
-        matches::find(self, self.db, self.domain, matches)
-    }
-
-    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
-        let select = "SELECT id, email FROM agents WHERE domain_id = $1";
-        for row in self.rows(select, &[&self.domain.0])? {
-            visit(text(&row, 0)?, text(&row, 1)?);
-        }
-        Ok(())
-    }
+    const CREATED_ONE_BY_ONE: bool = true;
 
     fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, StoreError> {
         let kind = sets::kind_of(key);
@@ -304,16 +292,6 @@ impl Source for IssueSource<'_> {
         }
     }
 
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let select = sets::select(kind, "true");
-        let found = self.rows(&select, &[&self.domain.0, &(kind.code() as i16)])?;
-        sets::by_value(&found)?.iter().try_for_each(|(term, rows)| visit(term, rows))
-    }
-
     fn walk_span(
         &self,
         key: SortKey,
@@ -367,6 +345,32 @@ impl Source for IssueSource<'_> {
             visit(timed(&row)?);
         }
         Ok(())
+    }
+}
+
+impl Source for IssueSource<'_> {
+    const TEXTS_PER_QUESTION: usize = TEXTS;
+
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
+        matches::find(self, self.db, self.domain, matches)
+    }
+
+    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
+        let select = "SELECT id, email FROM agents WHERE domain_id = $1";
+        for row in self.rows(select, &[&self.domain.0])? {
+            visit(text(&row, 0)?, text(&row, 1)?);
+        }
+        Ok(())
+    }
+
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let select = sets::select(kind, "true");
+        let found = self.rows(&select, &[&self.domain.0, &(kind.code() as i16)])?;
+        sets::by_value(&found)?.iter().try_for_each(|(term, rows)| visit(term, rows))
     }
 
     fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError> {

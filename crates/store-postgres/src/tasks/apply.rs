@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use caseload_model::task::Action;
 use caseload_store::checksum::{self, set_clock};
 use caseload_store::profiles::ProfileClock;
+use caseload_store::rowset::row_number;
 use caseload_store::tasks::{
     CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
     kind_code, plan_dry_run, read_chunk, store_planned, write_chunk,
@@ -38,9 +39,10 @@ const ISSUES_BYTES_MAX: usize = 32 << 20;
 /// and one more chunk costs more than that.
 const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 
-/// The last id and time of change that profiles of a domain got.
-const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at FROM domain_clocks
-                     WHERE domain_id = $1";
+/// The last id and time of change that profiles of a domain got, and the last row of core profiles.
+const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at,
+     (SELECT coalesce(max(row), 0) FROM core_profiles WHERE domain_id = $1)
+     FROM domain_clocks WHERE domain_id = $1";
 /// Waits until the task that wrote to the domain before has ended on the domain's node, too: its
 /// changes may become visible there a moment after it has left the queue.
 const EARLIER: &str =
@@ -176,7 +178,11 @@ impl<'c> ChunkStore for Chunk<'c> {
         let (Some(_), Some(found), Some(clock)) = (there, found, clock) else { return Ok(None) };
         Ok(Some(ChunkStart {
             task: locked(&found, queued.as_ref())?,
-            clock: ProfileClock { last_id: clock.get(0), last_change: instant(&clock, 1) },
+            clock: ProfileClock {
+                last_id: clock.get(0),
+                last_change: instant(&clock, 1),
+                last_row: row_number(clock.get(2))?,
+            },
         }))
     }
 
@@ -204,7 +210,7 @@ impl<'c> ChunkStore for Chunk<'c> {
                 copy_records(client, domain, &end.task.task.id, end.records),
                 save(client, tx.domain, end.task),
             )?;
-            let Some(ProfileClock { last_id, last_change }) = end.clock else { return Ok(()) };
+            let Some(ProfileClock { last_id, last_change, .. }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
             let set = set_clock(&[
                 ("last_core_profile_id", "greatest(last_core_profile_id, $2)"),

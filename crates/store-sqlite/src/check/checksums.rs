@@ -15,12 +15,7 @@ static CLOCKS: RowSum =
 pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut compared = Compared::default();
     for sum in ROW_SUMS.into_iter().chain([&CLOCKS]) {
-        // Two columns store the id of a core profile.
-        let table = match sum.table {
-            "core_profiles" => "(SELECT *, coalesce(moved_id, seq) AS id FROM core_profiles)",
-            table => table,
-        };
-        let mut statement = conn.prepare(&format!("SELECT {} FROM {table}", sum.select()))?;
+        let mut statement = conn.prepare(&format!("SELECT {} FROM {}", sum.select(), sum.table))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             compared.row(findings, sum, &ReadRow(row))?;

@@ -3,11 +3,11 @@
 
 mod attachments;
 mod checksums;
-mod issue_terms;
 mod issues;
 mod profiles;
 mod tables;
 mod tasks;
+mod terms;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("records of tasks", tasks::records),
     ("core profiles", profiles::core),
     ("identities", profiles::identities),
-    ("sets of profiles", profiles::sets),
+    ("terms of profiles", terms::of_profiles),
     ("app profiles", profiles::app),
     ("issues", issues::rows),
     ("counts of issues", issues::counts),
-    ("terms of issues", issue_terms::terms),
+    ("terms of issues", terms::of_issues),
     ("text index", check_text_index),
     ("attachments", attachments::files),
 ];

@@ -8,10 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Findings;
 use crate::Fault;
-use crate::tx::Tx;
 use caseload_store::check::profiles as rules;
-use caseload_store::profile_sets::{SetRow, SetSums, StoredProfile};
-use caseload_store::sql::Sql as _;
 
 fn profile_id(id: i64) -> CoreProfileId {
     CoreProfileId(id.unsigned_abs())
@@ -23,16 +20,17 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
         "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
     )?;
     let mut statement = conn.prepare(
-        "SELECT p.domain_id, d.name, coalesce(p.moved_id, p.seq), p.fields,
-         coalesce(p.moved_id, p.seq) > c.last_core_profile_id
+        "SELECT p.domain_id, d.name, p.id, p.fields, p.id > c.last_core_profile_id
          FROM core_profiles p JOIN domains d ON d.id = p.domain_id
-         JOIN domain_clocks c ON c.domain_id = d.id",
+         JOIN domain_clocks c ON c.domain_id = d.id ORDER BY p.row",
     )?;
     let mut rows = statement.query([])?;
     let (mut count, mut keys_count) = (0, 0);
+    let mut last = BTreeMap::new();
     while let Some(row) = rows.next()? {
         count += 1;
         let (domain, name, id): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        rules::order(findings, &name, last.insert(domain, id).map(profile_id), profile_id(id));
         let fields: Vec<u8> = row.get(3)?;
         let found = rules::core(findings, &name, profile_id(id), row.get(4)?, &fields, |key| {
             let owner = owner.query_row(params![domain, key.as_bytes()], |row| row.get(0));
@@ -48,12 +46,9 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
 /// Each identity, and the profile that it belongs to.
 pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare(
-        "SELECT d.name, i.core_profile_id, i.key, coalesce(p.fields, m.fields) FROM identities i
+        "SELECT d.name, i.core_profile_id, i.key, p.fields FROM identities i
          JOIN domains d ON d.id = i.domain_id
-         LEFT JOIN core_profiles p ON p.seq = i.core_profile_id AND p.domain_id = i.domain_id
-             AND p.moved_id IS NULL
-         LEFT JOIN core_profiles m ON m.domain_id = i.domain_id
-             AND m.moved_id = i.core_profile_id",
+         LEFT JOIN core_profiles p ON p.domain_id = i.domain_id AND p.id = i.core_profile_id",
     )?;
     let mut rows = statement.query([])?;
     let mut count = 0;
@@ -64,41 +59,6 @@ pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(
         rules::identity(findings, &name, profile_id(id), &key, fields.as_deref());
     }
     findings.verified("identities", count);
-    Ok(())
-}
-
-/// The sets of core profiles.
-pub(super) fn sets(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
-    let tx = Tx(conn);
-    let names = tx.list("SELECT id, name FROM domains", &[], |row| {
-        Ok((row.get::<i64>(0)?, row.get::<String>(1)?))
-    })?;
-    let mut sums: BTreeMap<i64, (String, SetSums)> =
-        names.into_iter().map(|(id, name)| (id, (name, SetSums::default()))).collect();
-    tx.each(
-        "SELECT domain_id, coalesce(moved_id, seq), created_at, updated_at, fields
-         FROM core_profiles",
-        &[],
-        &mut |row| {
-            if let Some((_, sums)) = sums.get_mut(&row.get(0)?) {
-                sums.add_profile(&StoredProfile::read_at(row, 1)?);
-            }
-            Ok(())
-        },
-    )?;
-    tx.each(
-        "SELECT domain_id, kind, value, first_id, n, ids FROM profile_sets
-         ORDER BY domain_id, kind, value, first_id",
-        &[],
-        &mut |row| {
-            if let Some((name, sums)) = sums.get_mut(&row.get(0)?) {
-                sums.add_row(findings, name, &SetRow::read_at(row, 1)?);
-            }
-            Ok(())
-        },
-    )?;
-    let count = sums.values().map(|(name, sums)| sums.compare(findings, name)).sum();
-    findings.verified("sets of profiles", count);
     Ok(())
 }
 

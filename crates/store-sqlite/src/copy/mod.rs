@@ -21,7 +21,7 @@ use super::engine::{Engine, ServerLock, on_blocking_thread};
 use crate::{Fault, boxed, store_error};
 use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
-use caseload_store::copy::numbering::RowSpan;
+use caseload_store::copy::numbering::{ROW_SPANS, RowSpan};
 use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
 use caseload_store::copy::tables::{Kind, MARK_TEXTS, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
@@ -124,12 +124,10 @@ impl CopyEnd for SqliteEnd {
 
     fn row_spans(&self) -> StoreFuture<'_, Vec<RowSpan>> {
         self.run(|conn| {
-            let mut spans = conn.prepare_cached(
-                "SELECT domain_id, min(row), max(row) FROM issues GROUP BY domain_id
-                 ORDER BY domain_id",
-            )?;
+            let mut spans = conn.prepare_cached(ROW_SPANS)?;
             let spans = spans.query_map([], |row| {
-                Ok(RowSpan { domain: row.get(0)?, least: row.get(1)?, largest: row.get(2)? })
+                let (domain, least, largest) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(RowSpan { domain, least, largest, of_profiles: row.get(3)? })
             })?;
             Ok(spans.collect::<Result<_, _>>()?)
         })

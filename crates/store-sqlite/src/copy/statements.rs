@@ -8,28 +8,10 @@ use crate::Fault;
 use caseload_store::copy::tables::Table;
 
 /// Columns of the list that this backend stores elsewhere, and the expressions that read them.
-const DERIVED: &[(&str, &str, &str)] = &[
-    (
-        "issue_bodies",
-        "domain_id",
-        "(SELECT i.domain_id FROM issues i WHERE i.row = issue_bodies.row)",
-    ),
-    ("core_profiles", "id", "coalesce(core_profiles.moved_id, core_profiles.seq)"),
-];
-
-/// The columns that are written instead of one of the list, with the expressions for their values.
-type ColumnRewrites = &'static [(&'static str, &'static str)];
-
-/// Columns of the list that are written to other columns: their names, and the expressions to
-/// write. `?` is the value. The id of a core profile becomes its `seq` if no other profile has that
-/// number.
-const WRITTEN_AS: &[(&str, &str, ColumnRewrites)] = &[(
-    "core_profiles",
-    "id",
-    &[
-        ("seq", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), NULL, ?)"),
-        ("moved_id", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), ?, NULL)"),
-    ],
+const DERIVED: &[(&str, &str, &str)] = &[(
+    "issue_bodies",
+    "domain_id",
+    "(SELECT i.domain_id FROM issues i WHERE i.row = issue_bodies.row)",
 )];
 
 /// Columns that are read through an expression, because their stored value no longer matters.
@@ -103,26 +85,13 @@ impl TableStatements {
 
 /// The statement that inserts a row, and the columns of the list that it takes.
 fn insert(table: &Table) -> (String, Vec<usize>) {
-    let (mut written, mut names, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, column) in table.columns.iter().enumerate() {
-        let key = (table.name, column.name);
-        let as_others = WRITTEN_AS.iter().find(|(of, name, _)| (*of, *name) == key);
-        if as_others.is_none() && derived(table.name, column.name).is_some() {
-            continue;
-        }
-        written.push(at);
-        let value = format!("?{}", written.len());
-        match as_others {
-            None => {
-                names.push(column.name);
-                values.push(value);
-            }
-            Some((.., others)) => {
-                names.extend(others.iter().map(|(name, _)| *name));
-                values.extend(others.iter().map(|(_, of)| of.replace('?', &value)));
-            }
-        }
-    }
+    let is_stored = |name| derived(table.name, name).is_none();
+    let columns = table.columns.iter().enumerate();
+    let (written, names): (Vec<usize>, Vec<&str>) = columns
+        .filter(|(_, column)| is_stored(column.name))
+        .map(|(at, column)| (at, column.name))
+        .unzip();
+    let values: Vec<String> = (1..=written.len()).map(|place| format!("?{place}")).collect();
     let (names, values) = (names.join(", "), values.join(", "));
     (format!("INSERT INTO {} ({names}) VALUES ({values})", table.name), written)
 }

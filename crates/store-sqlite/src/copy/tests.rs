@@ -20,8 +20,6 @@ const OWN_TABLES: &[&str] = &[
 /// Columns that a copy leaves out, and why.
 const OWN_COLUMNS: &[(&str, &str)] = &[
     // Row numbers of this file.
-    ("core_profiles", "seq"),
-    ("core_profiles", "moved_id"),
     ("app_profiles", "seq"),
     ("payload_blocks", "seq"),
     ("record_blocks", "seq"),

@@ -4,13 +4,13 @@
 //! have no row.
 
 use caseload_model::ids::DomainId;
-use roaring::RoaringBitmap;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexUpdate, TermStep, TermUpdate, not_in_term};
-use caseload_store::rowset::{decode, encode, encode_rows};
+use caseload_store::issues::IndexUpdate;
+use caseload_store::rowset::encode_rows;
+use caseload_store::term_changes::TermUpdate;
 use caseload_store::text_index::TextMark;
 
 /// Writes an index update.
@@ -67,8 +67,8 @@ fn update_counters(conn: &Connection, domain: DomainId, update: &IndexUpdate) ->
 const SETS: &str = "issue_sets";
 const VALUES: &str = "issue_values";
 
-/// The statements on one of these tables.
-struct Statements<'c> {
+/// The statements on one table of sets.
+pub(crate) struct Statements<'c> {
     select: CachedStatement<'c>,
     insert: CachedStatement<'c>,
     update: CachedStatement<'c>,
@@ -76,7 +76,7 @@ struct Statements<'c> {
 }
 
 impl<'c> Statements<'c> {
-    fn of(conn: &'c Connection, table: &str) -> Result<Self, Fault> {
+    pub(crate) fn of(conn: &'c Connection, table: &str) -> Result<Self, Fault> {
         const ONE: &str = "domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4";
         let prepare = |text: String| conn.prepare_cached(&text);
         Ok(Self {
@@ -91,12 +91,15 @@ impl<'c> Statements<'c> {
     }
 
     /// Applies the steps of one block.
-    fn apply(&mut self, domain: DomainId, changes: &TermUpdate<'_>) -> Result<(), Fault> {
+    pub(crate) fn apply(
+        &mut self,
+        domain: DomainId,
+        changes: &TermUpdate<'_>,
+    ) -> Result<(), Fault> {
         let TermUpdate { kind, value, block, steps } = *changes;
         let (domain, code) = (domain.0, kind.code());
-        let enter = steps.iter().all(|(_, step)| *step == TermStep::Enters);
         // A sparse term is usually new to its block, so there is nothing to read.
-        if kind.is_sparse() && enter {
+        if kind.is_sparse() && changes.enters() {
             let rows = encode_rows(steps.iter().map(|(row, _)| *row))?;
             if self.insert.execute(params![domain, code, value, block, rows])? > 0 {
                 return Ok(());
@@ -106,22 +109,11 @@ impl<'c> Statements<'c> {
             .select
             .query_row(params![domain, code, value, block], |row| row.get(0))
             .optional()?;
-        let mut rows = RoaringBitmap::new();
-        if let Some(stored) = &stored {
-            decode(block, stored, &mut rows)?;
-        }
-        for (row, step) in steps {
-            let changed =
-                if *step == TermStep::Enters { rows.insert(*row) } else { rows.remove(*row) };
-            if !changed {
-                return Err(not_in_term(kind).into());
-            }
-        }
-        if rows.is_empty() {
-            self.delete.execute(params![domain, code, value, block])?;
-        } else {
+        if let Some(rows) = changes.applied_to(stored.as_deref())? {
             let write = if stored.is_some() { &mut self.update } else { &mut self.insert };
-            write.execute(params![domain, code, value, block, encode(&mut rows)?])?;
+            write.execute(params![domain, code, value, block, rows])?;
+        } else {
+            self.delete.execute(params![domain, code, value, block])?;
         }
         Ok(())
     }

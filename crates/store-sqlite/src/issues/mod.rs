@@ -20,6 +20,7 @@ mod text_index;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
+pub(super) use index::Statements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
 pub(super) use source::IssueSource;
 pub(super) use text_index::{check as check_text_index, settle};

@@ -10,7 +10,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
 use caseload_store::query::{
     self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
-    Rendering, Selection, Source, TextFragments, TextSearch, Thresholds, TimedRow,
+    Rendering, Selection, Source, TextFragments, TextSearch, Thresholds, TimedRow, TimedRows,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::throttle::Throttle;
@@ -43,27 +43,13 @@ impl<'c> IssueSource<'c> {
     }
 }
 
-impl Source for IssueSource<'_> {
+impl TimedRows for IssueSource<'_> {
     type Error = Fault;
 
-    const TEXTS_PER_QUESTION: usize = 32;
+    const CREATED_ONE_BY_ONE: bool = true;
 
     fn thresholds(&self) -> Thresholds {
         self.thresholds
-    }
-
-    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Fault> {
-        matches::find(self, self.conn, self.domain, matches)
-    }
-
-    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), Fault> {
-        let mut select =
-            self.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
-        let mut found = select.query([self.domain.0])?;
-        while let Some(row) = found.next()? {
-            visit(text(row, 0)?, text(row, 1)?);
-        }
-        Ok(())
     }
 
     fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Fault> {
@@ -90,19 +76,6 @@ impl Source for IssueSource<'_> {
                 .ok_or_else(|| StoreError::Corrupt("a set of a day without a day".to_owned()))?;
             visit(day, rows)
         })
-    }
-
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT value, block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 ORDER BY value, block",
-        )?;
-        let stored = select.query(params![self.domain.0, kind.code()])?;
-        sets::by_value(stored, |term, rows| visit(term, rows).map(|()| true))
     }
 
     fn walk_span(
@@ -156,6 +129,37 @@ impl Source for IssueSource<'_> {
             return Err(StoreError::Corrupt(detail).into());
         }
         Ok(())
+    }
+}
+
+impl Source for IssueSource<'_> {
+    const TEXTS_PER_QUESTION: usize = 32;
+
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Fault> {
+        matches::find(self, self.conn, self.domain, matches)
+    }
+
+    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), Fault> {
+        let mut select =
+            self.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
+        let mut found = select.query([self.domain.0])?;
+        while let Some(row) = found.next()? {
+            visit(text(row, 0)?, text(row, 1)?);
+        }
+        Ok(())
+    }
+
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT value, block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 ORDER BY value, block",
+        )?;
+        let stored = select.query(params![self.domain.0, kind.code()])?;
+        sets::by_value(stored, |term, rows| visit(term, rows).map(|()| true))
     }
 
     fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), Fault> {

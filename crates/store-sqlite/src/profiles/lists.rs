@@ -10,15 +10,14 @@ use crate::tx::DomainTx;
 use crate::{SqliteStore, boxed};
 
 impl ProfileSource for DomainTx<'_> {
-    const CORE_ID: &'static str = "coalesce(moved_id, seq)";
-    // Searching for each id is faster than `IN`, which first puts them in order.
+    // Searching for each id or row is faster than `IN`, which first puts them in order.
     const CORE_AMONG: &'static str = "rarray(?2) wanted CROSS JOIN core_profiles
-         ON seq = wanted.value WHERE domain_id = ?1 AND moved_id IS NULL";
-    // With the signs, the planner does not walk along an index of the domain.
-    const CORE_BETWEEN: &'static str = "core_profiles
-         WHERE +domain_id = ?1 AND seq BETWEEN ?2 AND ?3 AND +moved_id IS NULL ORDER BY seq";
-    const CORE_MOVED: Option<&'static str> =
-        Some("core_profiles WHERE domain_id = ?1 AND moved_id = ANY (?2)");
+         ON domain_id = ?1 AND id = wanted.value";
+    const CORE_ROWS: &'static str = "rarray(?2) wanted CROSS JOIN core_profiles
+         ON row = wanted.value WHERE domain_id = ?1";
+    // With the sign, the planner does not walk along the index of the domain.
+    const CORE_BETWEEN: &'static str =
+        "core_profiles WHERE +domain_id = ?1 AND row BETWEEN ?2 AND ?3";
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
     /// Most profiles of a batch: the processor's cache holds them until they are rendered.
     const BATCH_MAX: u64 = 256;
@@ -85,15 +84,14 @@ mod tests {
     #[test]
     fn named_profiles_are_looked_up_and_not_searched_for_in_their_domain() {
         let core = plan(<DomainTx<'_> as ProfileSource>::CORE_AMONG);
-        assert!(core.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{core}");
+        assert!(core.contains("core_profiles_by_id (domain_id=? AND id=?)"), "{core}");
+        let rows = plan(<DomainTx<'_> as ProfileSource>::CORE_ROWS);
+        assert!(rows.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{rows}");
         let between = plan(<DomainTx<'_> as ProfileSource>::CORE_BETWEEN);
         assert!(between.contains("PRIMARY KEY (rowid>? AND rowid<?)"), "{between}");
-        let moved = <DomainTx<'_> as ProfileSource>::CORE_MOVED.map(plan);
-        let moved = moved.unwrap();
-        assert!(moved.contains("core_profiles_moved (domain_id=? AND moved_id=?)"), "{moved}");
         let app = plan(<DomainTx<'_> as ProfileSource>::APP_AMONG);
         assert!(app.contains("(domain_id=? AND pid=?)"), "{app}");
-        for plan in [core, between, moved, app] {
+        for plan in [core, rows, between, app] {
             assert!(!plan.contains("(domain_id=?)") && !plan.contains("SCAN core"), "{plan}");
         }
     }

@@ -8,11 +8,14 @@ use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
 use caseload_store::checksum;
 use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileStore};
+use caseload_store::term_changes::TermUpdates;
 use rusqlite::ToSql;
 
-use super::by_id::{MOVED, PLACED};
 use super::get;
 use super::rows::insert_rows;
+use crate::Fault;
+use crate::engine::WorkLimit;
+use crate::issues::Statements;
 use crate::tx::DomainTx;
 
 impl ProfileStore for DomainTx<'_> {
@@ -41,23 +44,30 @@ impl ProfileStore for DomainTx<'_> {
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
+        first_row: u32,
         times: ChangeTimes,
     ) -> Result<(), StoreError> {
         let ChangeTimes { created_at, changed_at } = times;
         let sum = |id, fields: &[u8]| {
             checksum::of_core_profile(self.domain, id, changed_at, fields) + created_at.0
         };
-        let sums: Vec<i64> = profiles.iter().map(|(id, fields)| sum(*id, fields)).collect();
-        let rows: Vec<[&dyn ToSql; 6]> = profiles
+        let numbered: Vec<(u32, i64)> = (first_row..)
+            .zip(profiles)
+            .map(|(row, (id, fields))| (row, sum(*id, fields)))
+            .collect();
+        let rows: Vec<[&dyn ToSql; 7]> = profiles
             .iter()
-            .zip(&sums)
-            .map(|((id, fields), sum)| -> [&dyn ToSql; 6] {
-                [&self.domain.0, id, &created_at.0, &changed_at.0, fields, sum]
+            .zip(&numbered)
+            .map(|((id, fields), (row, sum))| -> [&dyn ToSql; 7] {
+                [row, &self.domain.0, id, &created_at.0, &changed_at.0, fields, sum]
             })
             .collect();
-        let columns = "core_profiles (domain_id, seq, created_at, updated_at, fields, checksum)";
+        let columns =
+            "core_profiles (row, domain_id, id, created_at, updated_at, fields, checksum)";
         if insert_rows(self.conn, columns, &rows)? < rows.len() {
-            return Err(StoreError::Corrupt("an id that was to be free is a profile's".to_owned()));
+            return Err(StoreError::Corrupt(
+                "an id or a row that was to be free is a profile's".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -67,32 +77,32 @@ impl ProfileStore for DomainTx<'_> {
         changed: &[(CoreProfileId, Vec<u8>)],
         at: UnixMillis,
     ) -> Result<u64, StoreError> {
-        let update = |found: &str, changed: &[(CoreProfileId, Vec<u8>)]| {
-            let sql = format!(
-                "UPDATE core_profiles SET fields = ?3, updated_at = ?4, checksum = ?5 + created_at
-                 WHERE {found}"
-            );
-            self.execute_each(&sql, changed, |(id, fields)| {
+        self.execute_each(
+            "UPDATE core_profiles SET fields = ?3, updated_at = ?4, checksum = ?5 + created_at
+             WHERE domain_id = ?1 AND id = ?2",
+            changed,
+            |(id, fields)| {
                 let id = id.0 as i64;
                 let sum = checksum::of_core_profile(self.domain, id, at, fields);
                 (self.domain.0, id, fields, at.0, sum)
-            })
-        };
-        let placed = update(PLACED, changed)?;
-        // No profile has both kinds of number: this changes only those that were moved.
-        let moved = if placed < changed.len() as u64 { update(MOVED, changed)? } else { 0 };
-        Ok(placed + moved)
+            },
+        )
     }
 
     fn delete_core_profiles(&self, ids: &[CoreProfileId]) -> Result<u64, StoreError> {
-        let delete = |found: &str| {
-            let sql = format!("DELETE FROM core_profiles WHERE {found}");
-            self.execute_each(&sql, ids, |id| (self.domain.0, id.0 as i64))
+        let delete = "DELETE FROM core_profiles WHERE domain_id = ?1 AND id = ?2";
+        self.execute_each(delete, ids, |id| (self.domain.0, id.0 as i64))
+    }
+
+    fn write_sets(&self, updates: &TermUpdates) -> Result<(), StoreError> {
+        let write = || -> Result<(), Fault> {
+            let mut sets = Statements::of(self.conn, "profile_sets")?;
+            updates.each().try_for_each(|changes| {
+                WorkLimit::check()?;
+                sets.apply(self.domain, &changes)
+            })
         };
-        let placed = delete(PLACED)?;
-        // No profile has both kinds of number: this deletes only those that were moved.
-        let moved = if placed < ids.len() as u64 { delete(MOVED)? } else { 0 };
-        Ok(placed + moved)
+        Ok(write()?)
     }
 
     fn update_app_profiles(

@@ -43,6 +43,18 @@ pub fn core<E>(
     Ok(keys.len() as u64)
 }
 
+/// The rows of a domain have the order of ids; `last` is the profile in the row before.
+pub fn order(
+    findings: &mut Findings,
+    domain: &str,
+    last: Option<CoreProfileId>,
+    id: CoreProfileId,
+) {
+    if last.is_some_and(|last| last >= id) {
+        findings.fault(format!("domain {domain}, core profile {id}: its row is out of order"));
+    }
+}
+
 /// The profile of a registered identity exists and has the identity; `fields` are those of the
 /// profile.
 pub fn identity(

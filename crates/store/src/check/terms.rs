@@ -1,7 +1,7 @@
-//! The rule of term sets: each stored issue is in the set of each of its terms, and in no other
-//! set. Both sides are summed up in any order, as a count and a sum of hashes per domain and kind,
-//! which needs little memory. Only if the sums differ are they compared again per value, to name
-//! the wrong values.
+//! The rule of term sets: each stored issue, and each core profile, is in the set of each of its
+//! terms, and in no other set. Both sides are summed up in any order, as a count and a sum of
+//! hashes per domain and kind, which needs little memory. Only if the sums differ are they compared
+//! again per value, to name the wrong values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,6 +9,22 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use caseload_model::issue::TermKind;
 
 use super::Findings;
+
+/// Whose terms they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noun {
+    Issues,
+    Profiles,
+}
+
+impl Noun {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Issues => "issues",
+            Self::Profiles => "profiles",
+        }
+    }
+}
 
 /// A sum of entries that does not depend on their order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,8 +64,12 @@ impl KindSums {
     }
 
     /// The kinds whose stored entries are not the expected ones.
-    pub fn end(self, findings: &mut Findings) -> Vec<Kind> {
-        findings.verified("terms of issues", self.count);
+    pub fn end(self, findings: &mut Findings, of: Noun) -> Vec<Kind> {
+        let what = match of {
+            Noun::Issues => "terms of issues",
+            Noun::Profiles => "terms of profiles",
+        };
+        findings.verified(what, self.count);
         let mut kinds: Vec<_> = self.expected.keys().chain(self.stored.keys()).copied().collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -72,7 +92,7 @@ impl ValueSums {
     }
 
     /// Reports the values of a kind whose stored entries are not the expected ones.
-    pub fn end(self, findings: &mut Findings, name: &str, kind: i64) {
+    pub fn end(self, findings: &mut Findings, of: Noun, name: &str, kind: i64) {
         let Some(word) = TermKind::from_code(kind).map(TermKind::as_str) else {
             findings.fault(format!("domain {name}: a term of an unknown kind {kind}"));
             return;
@@ -82,9 +102,9 @@ impl ValueSums {
         wrong.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (value, (expected, stored)) in wrong {
             let value = value.escape_ascii();
-            let (expected, stored) = (expected.count, stored.count);
+            let (expected, stored, of) = (expected.count, stored.count, of.name());
             findings.fault(format!(
-                "domain {name}: the term set of {word} \"{value}\" has {stored} issues, but not \
+                "domain {name}: the term set of {word} \"{value}\" has {stored} {of}, but not \
                  the {expected} that have this term"
             ));
         }

@@ -1,8 +1,8 @@
-//! Renumbers the rows of issues for a copy between backends. SQLite numbers the issues of all
-//! domains in one sequence, PostgreSQL those of each domain. Row sets store the numbers in blocks
-//! of 65,536. Each domain is therefore shifted by whole blocks, to the end of the domain before it:
-//! every row stays at its position in its block, and row sets are shifted instead of rebuilt.
-//! Digests use numbers relative to the first block of the domain.
+//! Renumbers the rows of issues and of core profiles for a copy between backends. SQLite numbers
+//! those of all domains in one sequence, PostgreSQL those of each domain. Row sets store the
+//! numbers in blocks of 65,536. Each domain is therefore shifted by whole blocks, to the end of the
+//! domain before it: every row stays at its position in its block, and row sets are shifted instead
+//! of rebuilt. Digests use numbers relative to the first block of the domain.
 
 use std::collections::BTreeMap;
 
@@ -16,38 +16,55 @@ use crate::rowset::{decode, encode};
 /// Bits of a row number that are its position in the block.
 const BLOCK_BITS: u32 = 16;
 
-/// The smallest and the largest row number of a domain's issues.
+/// The smallest and the largest row number of a domain's issues or core profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSpan {
+    pub of_profiles: bool,
     pub domain: i64,
     pub least: i64,
     pub largest: i64,
 }
 
-/// The number of blocks by which the rows of each domain are shifted.
+/// Reads the spans of all domains, in order: domain, smallest and largest row, and whether they are
+/// those of core profiles.
+pub const ROW_SPANS: &str =
+    "SELECT domain_id, min(row), max(row), FALSE FROM issues GROUP BY domain_id
+     UNION ALL SELECT domain_id, min(row), max(row), TRUE FROM core_profiles GROUP BY domain_id
+     ORDER BY 1";
+
+/// The number of blocks by which the rows of each domain are shifted: those of profiles, or those
+/// of issues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BlockShifts(BTreeMap<i64, i64>);
+pub struct BlockShifts(BTreeMap<(bool, i64), i64>);
+
+impl RowSpan {
+    const fn key(&self) -> (bool, i64) {
+        (self.of_profiles, self.domain)
+    }
+}
 
 impl BlockShifts {
     /// Shifts each domain to block 0.
     pub fn to_first_block(spans: &[RowSpan]) -> Self {
-        Self(spans.iter().map(|span| (span.domain, -(span.least >> BLOCK_BITS))).collect())
+        let shift = |span: &RowSpan| (span.key(), -(span.least >> BLOCK_BITS));
+        Self(spans.iter().map(shift).collect())
     }
 
     /// Shifts each domain to the block after the domain before it.
     pub fn consecutive(spans: &[RowSpan]) -> Self {
-        let mut next = 0;
+        let mut next = [0; 2];
         let mut moves = BTreeMap::new();
         for span in spans {
+            let next = &mut next[usize::from(span.of_profiles)];
             let (first, last) = (span.least >> BLOCK_BITS, span.largest >> BLOCK_BITS);
-            moves.insert(span.domain, next - first);
-            next += last - first + 1;
+            moves.insert(span.key(), *next - first);
+            *next += last - first + 1;
         }
         Self(moves)
     }
 
-    fn of(&self, domain: i64) -> i64 {
-        self.0.get(&domain).copied().unwrap_or(0)
+    fn of(&self, of_profiles: bool, domain: i64) -> i64 {
+        self.0.get(&(of_profiles, domain)).copied().unwrap_or(0)
     }
 
     /// Returns the rows with shifted numbers. Order numbers become null, because the target assigns
@@ -75,7 +92,7 @@ impl BlockShifts {
         into: &mut Rows,
     ) -> Result<(), StoreError> {
         let of = |name| table.offset_of(name).map_or(0, |place| row.integer(place));
-        let blocks = self.of(of("domain_id"));
+        let blocks = self.of(table.is_of_profiles(), of("domain_id"));
         match (kind, row.value(place)) {
             (Kind::Row, Value::Integer(number)) => {
                 into.push(Value::Integer(number + (blocks << BLOCK_BITS)));
@@ -114,16 +131,19 @@ mod tests {
     use crate::copy::tables::TABLES;
 
     fn span(domain: i64, least: i64, largest: i64) -> RowSpan {
-        RowSpan { domain, least, largest }
+        RowSpan { of_profiles: false, domain, least, largest }
     }
 
     #[test]
     fn domains_follow_each_other_without_gaps() {
-        let spans = [span(1, 1, 70_000), span(4, 5, 5), span(7, 200_000, 200_001)];
+        let profiles = RowSpan { of_profiles: true, ..span(4, 70_000, 70_001) };
+        let spans = [span(1, 1, 70_000), span(4, 5, 5), profiles, span(7, 200_000, 200_001)];
         let moves = BlockShifts::consecutive(&spans);
-        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 2, 0, 0]);
+        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(false, domain)), [0, 2, 0, 0]);
+        assert_eq!([1, 4].map(|domain| moves.of(true, domain)), [0, -1]);
         let moves = BlockShifts::to_first_block(&spans);
-        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 0, -3, 0]);
+        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(false, domain)), [0, 0, -3, 0]);
+        assert_eq!([1, 4].map(|domain| moves.of(true, domain)), [0, -1]);
     }
 
     proptest! {
@@ -144,7 +164,7 @@ mod tests {
             }
             rows.push(Value::Integer(block));
             rows.push(Value::Bytes(&set));
-            let moves = BlockShifts(BTreeMap::from([(3, blocks)]));
+            let moves = BlockShifts(BTreeMap::from([((false, 3), blocks)]));
             let moved = moves.apply(table, &rows).unwrap();
             let row = moved.iter().next().unwrap();
             prop_assert_eq!(row.integer(3), block + blocks);

@@ -14,7 +14,7 @@ pub enum Kind {
     Bytes,
     /// A number that only orders the rows of a domain.
     Order,
-    /// The row number of an issue.
+    /// The row number of an issue or of a core profile.
     Row,
     /// A block of 65,536 row numbers.
     Block,
@@ -41,6 +41,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether its row numbers are those of core profiles and not of issues.
+    pub fn is_of_profiles(&self) -> bool {
+        matches!(self.name, "core_profiles" | "profile_sets")
+    }
+
     /// The position of a column.
     pub fn offset_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
@@ -250,6 +255,7 @@ pub static TABLES: &[Table] = &[
     large(
         "core_profiles",
         &[
+            of_kind("row", Kind::Row),
             integer("domain_id"),
             integer("id"),
             integer("created_at"),
@@ -264,9 +270,8 @@ pub static TABLES: &[Table] = &[
             integer("domain_id"),
             integer("kind"),
             bytes("value"),
-            integer("first_id"),
-            integer("n"),
-            bytes("ids"),
+            of_kind("block", Kind::Block),
+            of_kind("rows", Kind::RowSet),
         ],
     ),
     large("identities", &[integer("domain_id"), bytes("key"), integer("core_profile_id")]),

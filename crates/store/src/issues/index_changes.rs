@@ -4,12 +4,13 @@
 //! [`IndexChanges::finish`], counters and terms are those that the model names for the stored rows.
 
 use caseload_model::issue::{
-    Facet, IssueColumns, IssueFragments, TermKind, span_of_day, visit_counters, visit_terms,
+    Facet, IssueColumns, IssueFragments, span_of_day, visit_counters, visit_terms,
 };
 use foldhash::{HashMap, HashMapExt as _};
 
 use crate::StoreError;
-use crate::rowset::{block_of, row_number};
+use crate::rowset::row_number;
+use crate::term_changes::{TermChanges, TermStep, TermUpdate, TermUpdates};
 use crate::text_index::{TextMark, may_differ};
 
 /// The part of an issue that decides its counters and terms.
@@ -19,24 +20,13 @@ pub struct IndexedIssue<'i> {
     pub fragments: &'i IssueFragments<'i>,
 }
 
-/// Whether a row enters or leaves a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TermStep {
-    Leaves,
-    Enters,
-}
-
-/// Rows with their steps.
-type Steps = Vec<(u32, TermStep)>;
-
 /// The changes of one domain, added up.
 #[derive(Debug, Default)]
 pub struct IndexChanges {
     /// By facet, value and day; see [`counter_key`]. The counters of 32-day spans are derived from
     /// these at the end.
     counters: HashMap<Box<[u8]>, i64>,
-    /// By kind and value. A row may occur several times; its first and its last step count.
-    terms: HashMap<Box<[u8]>, Steps>,
+    terms: TermChanges,
     /// Rows whose texts change, and rows that are deleted.
     written: Vec<u32>,
     erased: Vec<u32>,
@@ -77,13 +67,7 @@ impl IndexChanges {
             }
         });
         visit_terms(issue.columns, issue.fragments, &mut |kind, value| {
-            key.clear();
-            key.push(kind as u8);
-            key.extend_from_slice(value);
-            match terms.get_mut(key.as_slice()) {
-                Some(steps) => steps.push((row, step)),
-                None => drop(terms.insert(key.as_slice().into(), vec![(row, step)])),
-            }
+            terms.step(kind, value, row, step);
         });
     }
 
@@ -91,13 +75,10 @@ impl IndexChanges {
     pub fn finish(self) -> IndexUpdate {
         let mut counters = changed(self.counters);
         counters.extend(changed(spans(&counters)));
-        let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
         let mut texts = marks(self.written, false);
         texts.extend(marks(self.erased, true));
-        let mut update = IndexUpdate { counters, terms: terms.collect(), texts };
-        update.counters.sort_unstable();
-        update.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        update
+        counters.sort_unstable();
+        IndexUpdate { counters, terms: self.terms.finish(), texts }
     }
 }
 
@@ -130,19 +111,9 @@ fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
 #[derive(Debug, Default)]
 pub struct IndexUpdate {
     counters: Vec<(Box<[u8]>, i64)>,
-    terms: Vec<(Box<[u8]>, Steps)>,
+    terms: TermUpdates,
     /// Rows that the text index has to read.
     pub texts: Vec<TextMark>,
-}
-
-/// Rows of one block that enter or leave a term.
-#[derive(Debug, Clone, Copy)]
-pub struct TermUpdate<'s> {
-    pub kind: TermKind,
-    pub value: &'s [u8],
-    pub block: u32,
-    /// Ascending; each row once.
-    pub steps: &'s [(u32, TermStep)],
 }
 
 impl IndexUpdate {
@@ -156,15 +127,7 @@ impl IndexUpdate {
 
     /// The changes of each term, block by block.
     pub fn terms(&self) -> impl Iterator<Item = TermUpdate<'_>> {
-        self.terms.iter().flat_map(|(key, steps)| {
-            let (code, value) = key.split_first().unwrap_or((&0, &[]));
-            let kind = TermKind::from_code((*code).into());
-            let blocks = steps.chunk_by(|a, b| block_of(a.0) == block_of(b.0));
-            blocks.filter_map(move |steps| {
-                let block = block_of(steps.first()?.0);
-                Some(TermUpdate { kind: kind?, value, block, steps })
-            })
-        })
+        self.terms.each()
     }
 }
 
@@ -189,21 +152,4 @@ fn counter_parts(key: &[u8]) -> Option<(u8, &[u8], i64)> {
     let (facet, rest) = key.split_first()?;
     let (value, day) = rest.split_last_chunk()?;
     Some((*facet, value, day_of(*day)))
-}
-
-/// The net steps of one term: rows that leave it and rows that enter it.
-fn net(mut steps: Steps) -> Steps {
-    // The sort is stable: the steps of a row stay in order.
-    steps.sort_by_key(|(row, _)| *row);
-    steps
-        .chunk_by(|a, b| a.0 == b.0)
-        // A row whose first step leaves was in the term. A row whose last step enters is in it.
-        .filter(|steps| steps[0].1 == steps[steps.len() - 1].1)
-        .map(|steps| steps[0])
-        .collect()
-}
-
-/// The error for a row that leaves a term it is not in, or enters one it is in.
-pub fn not_in_term(kind: TermKind) -> StoreError {
-    StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
 }

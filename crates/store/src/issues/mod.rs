@@ -17,8 +17,6 @@ pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, entries_of, record_fragments, stored_issue};
 pub use import_store::{FreeRows, ImportStore};
-pub use index_changes::{
-    IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
-};
+pub use index_changes::{IndexChanges, IndexUpdate, IndexedIssue};
 pub use stored_columns::StoredColumns;
 pub use write::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};

@@ -1,7 +1,7 @@
 //! Answers requests for lists of profiles and for single ones. A list whose query names profiles,
 //! by ids or by identities of core profiles, reads these and sorts them. Any other list of core
-//! profiles is found through their sets; one of app profiles walks along the index of its order. If
-//! the columns decide alone, the database counts the total.
+//! profiles is found through the sets of their terms; one of app profiles walks along the index of
+//! its order. If the columns decide alone, the database counts the total.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
 };
 
+use super::core_list::CoreList;
 use super::judge::Judge;
 use super::page::{Part, RenderedPart};
 use super::people::{added, app_profiles};
 use super::rows::{Found, ProfileSource, by_ids, by_pids};
-use super::set_list::SetList;
 use super::walk::Walk;
 use crate::profiles::owners;
 use crate::throttle::Throttle;
@@ -30,7 +30,7 @@ const NAMED_AT_ONCE: usize = 64;
 /// Whether a list may have to judge very many profiles one by one.
 pub fn is_expensive(query: &ProfileQuery) -> bool {
     let is_judged = match query.kind {
-        ProfileKind::Core => query.reads_beyond_sets(),
+        ProfileKind::Core => query.reads_beyond_terms(),
         ProfileKind::App => query.reads_fields(),
     };
     is_judged && !names_profiles(query)
@@ -144,7 +144,7 @@ impl<S: ProfileSource> Run<'_, S> {
         let take = |rendered: &mut RenderedPart, found: &[&Found]| self.take(rendered, found);
         let judge = Judge { query: self.query, matches: self.matches, take: &take };
         if self.query.kind == ProfileKind::Core {
-            let list = SetList { source: self.source, judge };
+            let list = CoreList { source: self.source, judge };
             return list.part(part, after.as_ref(), count, throttle);
         }
         if !self.query.reads_fields() {

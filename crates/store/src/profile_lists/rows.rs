@@ -15,20 +15,18 @@ use crate::profiles::{app_profile_columns, stored_app_profile};
 use crate::sql::{Row, Value};
 use crate::{StoreError, values};
 
-/// Profiles from which on a range of ids is read and not each id.
+/// Profiles from which on a range of rows is read and not each row.
 const RANGE_MIN: usize = 8;
 
 /// The statements that differ between databases.
 pub trait ProfileSource: CommandStore {
-    /// The id of a core profile.
-    const CORE_ID: &'static str;
     /// Selects the core profiles of the domain `?1` that have one of the ids `?2`: the tables and
     /// the condition, as the three others are.
     const CORE_AMONG: &'static str;
-    /// Selects those whose ids are from `?2` to `?3`, in the order of their ids.
+    /// Selects those in the rows `?2`.
+    const CORE_ROWS: &'static str;
+    /// Selects those in the rows from `?2` to `?3`.
     const CORE_BETWEEN: &'static str;
-    /// Selects those of them that the other two leave out, if they leave out any.
-    const CORE_MOVED: Option<&'static str>;
     /// Selects its app profiles that have one of the pids `?2`.
     const APP_AMONG: &'static str;
     /// Most profiles of a batch.
@@ -143,12 +141,15 @@ pub(super) const fn table(kind: ProfileKind) -> &'static str {
 }
 
 /// The column of the id.
-pub(super) const fn id_column<S: ProfileSource>(kind: ProfileKind) -> &'static str {
+pub(super) const fn id_column(kind: ProfileKind) -> &'static str {
     match kind {
-        ProfileKind::Core => S::CORE_ID,
+        ProfileKind::Core => "id",
         ProfileKind::App => "pid",
     }
 }
+
+/// The columns of a core profile.
+const CORE_COLUMNS: &str = "id, created_at, updated_at, fields, checksum";
 
 /// The profiles that the end of a statement selects after `FROM`, in its order. It includes the
 /// domain, which is `?1`.
@@ -159,9 +160,7 @@ pub(super) fn read<S: ProfileSource>(
     values: &[Value<'_>],
 ) -> Result<Vec<Found>, StoreError> {
     let columns = match kind {
-        ProfileKind::Core => {
-            format!("{}, created_at, updated_at, fields, checksum", S::CORE_ID)
-        }
+        ProfileKind::Core => CORE_COLUMNS.to_owned(),
         ProfileKind::App => app_profile_columns(),
     };
     let sql = format!("SELECT {columns} FROM {selected}");
@@ -173,36 +172,41 @@ pub(super) fn read<S: ProfileSource>(
 }
 
 pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
-    let mut ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let mut found = match range_of(&ids) {
-        Some((first, last)) => {
-            let (domain, between) = (source.domain(), S::CORE_BETWEEN);
-            let mut found = read(source, ProfileKind::Core, between, values![domain, first, last])?;
-            found.retain(|one| {
-                matches!(one.id, ProfileId::Core(CoreProfileId(id))
-                    if ids.binary_search(&id.cast_signed()).is_ok())
-            });
-            found
+    let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
+    read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), ids])
+}
+
+/// The core profiles in these rows, in any order.
+pub(super) fn by_rows<S: ProfileSource>(
+    source: &S,
+    rows: &[u32],
+) -> Result<Vec<(u32, Found)>, StoreError> {
+    let mut sorted: Vec<i64> = rows.iter().map(|row| i64::from(*row)).collect();
+    sorted.sort_unstable();
+    let domain = source.domain();
+    let mut found = Vec::with_capacity(rows.len());
+    let sql = |selected| format!("SELECT {CORE_COLUMNS}, row FROM {selected}");
+    let mut take = |row: &dyn Row| {
+        let number: u32 = row.get(5)?;
+        if sorted.binary_search(&number.into()).is_ok() {
+            found.push((number, Found::core(domain, row)?));
         }
-        None => read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), &ids[..]])?,
+        Ok(())
     };
-    // There are fewer rows than ids, too, if an id is unknown.
-    if found.len() < ids.len()
-        && let Some(moved) = S::CORE_MOVED
-    {
-        found.extend(read(source, ProfileKind::Core, moved, values![source.domain(), &ids[..]])?);
+    if let Some((first, last)) = range_of(&sorted) {
+        source.each(&sql(S::CORE_BETWEEN), values![domain, first, last], &mut take)?;
+    } else {
+        source.each(&sql(S::CORE_ROWS), values![domain, &sorted[..]], &mut take)?;
     }
     Ok(found)
 }
 
-/// The first and the last of sorted ids, if nearly all ids between them are among them: a range is
-/// read faster than as many single rows.
-fn range_of(ids: &[i64]) -> Option<(i64, i64)> {
-    let (first, last) = (*ids.first()?, *ids.last()?);
+/// The first and the last of sorted rows, if nearly all rows between them are among them: a range
+/// is read faster than as many single rows.
+fn range_of(rows: &[i64]) -> Option<(i64, i64)> {
+    let (first, last) = (*rows.first()?, *rows.last()?);
     let span = last.checked_sub(first)?.unsigned_abs();
-    let is_dense = ids.len() >= RANGE_MIN && span < ids.len() as u64 + ids.len() as u64 / 8;
+    let is_dense = rows.len() >= RANGE_MIN && span < rows.len() as u64 + rows.len() as u64 / 8;
     is_dense.then_some((first, last))
 }
 

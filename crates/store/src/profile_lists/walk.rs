@@ -27,8 +27,11 @@ impl BatchSize {
     }
 
     /// After a batch of profiles.
-    pub(super) fn adapt<S: ProfileSource>(&mut self, found: &[Found]) {
-        let bytes: usize = found.iter().map(Found::bytes).sum();
+    pub(super) fn adapt<'f, S: ProfileSource>(
+        &mut self,
+        found: impl IntoIterator<Item = &'f Found>,
+    ) {
+        let bytes: usize = found.into_iter().map(Found::bytes).sum();
         self.0 = if bytes > BATCH_BYTES_LONG {
             (self.0 / BATCH_GROWTH).max(1)
         } else {
@@ -108,7 +111,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
             ProfileId::App(pid) => pid.to_value(),
         };
         let [sorted, _] = instants(query.sort.key);
-        let column = id_column::<S>(query.kind);
+        let column = id_column(query.kind);
         conditions.add(&format!("{sorted} = "), Value::Int(after.at.0));
         conditions.add(&format!("{column} {} ", following(query.sort.order)), id);
         let order = format!("{column} {}", direction(query.sort.order));
@@ -124,7 +127,7 @@ impl<'q, S: ProfileSource> Walk<'q, S> {
             conditions.add(&test, Value::Int(*at));
         }
         let direction = direction(query.sort.order);
-        let order = format!("{sorted} {direction}, {} {direction}", id_column::<S>(query.kind));
+        let order = format!("{sorted} {direction}, {} {direction}", id_column(query.kind));
         self.select(conditions, &order, limit, self.offset)
     }
 

@@ -12,7 +12,6 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, owners, sound};
 use crate::StoreError;
-use crate::profile_sets::ProfileTimes;
 
 /// Creates the profiles of some entries; their records.
 pub fn create(
@@ -59,12 +58,7 @@ fn insert(
         store.delete_identities(&identities)?;
         return Ok(false);
     }
-    store.insert_core_profiles(&profiles, changes.times())?;
-    let times = changes.times();
-    let times = ProfileTimes { created_at: times.created_at.0, updated_at: times.changed_at.0 };
-    for (id, fields) in &profiles {
-        changes.sets.created(*id, times, fields);
-    }
+    changes.insert(store, &profiles)?;
     store.store_bytes(profiles.iter().map(|(_, fields)| fields.len() as i64).sum())?;
     changes.written = true;
     Ok(true)

@@ -11,22 +11,23 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
-use super::changes::ChangeTimes;
+use super::terms::IndexedProfile;
+use super::times::ChangeTimes;
 use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES};
 use crate::idempotency::CommandStore;
-use crate::profile_sets::{ProfileTimes, SetStore};
 use crate::sql::Row;
+use crate::term_changes::TermUpdates;
 use crate::{StoreError, values};
 
-/// Core profiles as they are stored: their fields texts and their times.
+/// Core profiles as they are stored: their fields texts, their rows and their times.
 #[derive(Debug, Default)]
 pub struct CoreProfiles {
     pub fields: HashMap<CoreProfileId, Vec<u8>>,
-    pub times: HashMap<CoreProfileId, ProfileTimes>,
+    pub indexed: HashMap<CoreProfileId, IndexedProfile>,
 }
 
 /// Statements on the profiles of one domain, in one transaction.
-pub trait ProfileStore: SetStore {
+pub trait ProfileStore: CommandStore {
     /// The end of a statement that locks the app profiles that it reads. They are locked if they
     /// are about to change, because writes of issues change app profiles, too.
     const LOCK_PIDS: &'static str;
@@ -38,9 +39,11 @@ pub trait ProfileStore: SetStore {
 
     /// Those core profiles that exist.
     fn core_profiles(&self, ids: &[CoreProfileId]) -> Result<CoreProfiles, StoreError>;
+    /// Inserts profiles into consecutive rows.
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
+        first_row: u32,
         times: ChangeTimes,
     ) -> Result<(), StoreError>;
     /// Writes new fields; how many profiles were there.
@@ -52,6 +55,9 @@ pub trait ProfileStore: SetStore {
 
     /// Deletes profiles, whose identities are deleted before; how many were there.
     fn delete_core_profiles(&self, ids: &[CoreProfileId]) -> Result<u64, StoreError>;
+
+    /// Changes the sets of terms. Only one transaction at a time changes those of a domain.
+    fn write_sets(&self, updates: &TermUpdates) -> Result<(), StoreError>;
 
     /// Writes new fields; how many profiles were there.
     fn update_app_profiles(

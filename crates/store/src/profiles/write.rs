@@ -1,7 +1,6 @@
-//! Writing the plan of a slice of core profiles. Here, and nowhere else, the record of a
-//! profile before a change and the one after it are both known. Invariant: in one transaction, the
-//! rows of `identities` follow the records, and the sets of profiles follow them at the end of the
-//! chunk.
+//! Writing the plan of a slice of core profiles. Here, and nowhere else, the record of a profile
+//! before a change and the one after it are both known. Invariant: in one transaction, the rows of
+//! `identities` follow the records, and the sets of terms follow them at the end of the chunk.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,7 +11,6 @@ use caseload_model::profile::{CorePlan, IdentityKey, IdentityRow, ProfileRow};
 use super::changes::ProfileChanges;
 use super::statements::{CoreProfiles, ProfileStore};
 use crate::StoreError;
-use crate::profile_sets::ProfileTimes;
 
 /// Writes a plan. `before` has the profiles that it changes.
 pub(super) fn write_core(
@@ -38,13 +36,13 @@ pub(super) fn write_core(
     if !created.is_empty() {
         let created: Vec<ProfileRow<'_>> =
             created.iter().map(|(id, fields)| (id.0 as i64, &fields[..])).collect();
-        store.insert_core_profiles(&created, changes.times())?;
+        changes.insert(store, &created)?;
     }
     if !changed.is_empty() {
         let updated = store.update_core_profiles(changed, changes.changed_at)?;
         assert_eq!(updated, changed.len() as u64, "a profile that was read is there");
     }
-    note_sets(changes, plan, before);
+    note_terms(changes, plan, before);
     let before = &before.fields;
     let mut more = more_bytes(created, before) + more_bytes(changed, before);
     if !deleted.is_empty() {
@@ -55,24 +53,16 @@ pub(super) fn write_core(
     store.store_bytes(more)
 }
 
-/// Notes how the plan changes sets.
-fn note_sets(changes: &mut ProfileChanges, plan: &CorePlan, before: &CoreProfiles) {
-    let new = changes.times();
-    let (new, changed_at) = (
-        ProfileTimes { created_at: new.created_at.0, updated_at: new.changed_at.0 },
-        changes.changed_at.0,
-    );
-    for (id, fields) in &plan.created {
-        changes.sets.created(id.0 as i64, new, fields);
-    }
-    let stored = |id| before.fields.get(id).zip(before.times.get(id));
+/// Notes how the plan changes the terms of profiles that existed before.
+fn note_terms(changes: &mut ProfileChanges, plan: &CorePlan, before: &CoreProfiles) {
+    let stored = |id| before.fields.get(id).zip(before.indexed.get(id));
     for (id, fields) in &plan.changed {
-        let Some((old, times)) = stored(id) else { continue };
-        changes.sets.changed(id.0 as i64, [old, fields], [times.updated_at, changed_at]);
+        let Some((old, profile)) = stored(id) else { continue };
+        changes.terms.changed(*profile, [old, fields], changes.changed_at);
     }
     for id in &plan.deleted {
-        let Some((old, times)) = stored(id) else { continue };
-        changes.sets.deleted(id.0 as i64, *times, old);
+        let Some((old, profile)) = stored(id) else { continue };
+        changes.terms.deleted(*profile, old);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Days, as counters and day sets number them, and the days of a span of time: a span is whole days
 //! plus at most two partial ones, its ends.
 
-use caseload_model::issue::{SPAN_DAYS, TermKind, TermRange, day_term, span_number, span_of_day};
+use caseload_model::issue::{
+    SPAN_DAYS, TermKind, TermRange, day_term, instant_term, span_number, span_of_day,
+};
 use caseload_model::issue_query::TimeRange;
 use caseload_model::time::{DAY_MS, UnixMillis};
 
@@ -79,6 +81,21 @@ impl DaySplit {
             days: Some(Days { from, until: to }),
             after: after.map(|at| instants((to + 1) * DAY_MS, at.0)),
         }
+    }
+
+    /// Terms whose union has the rows of the span, if instants are terms, too. `kind` is the one of
+    /// days.
+    pub fn terms(&self, kind: TermKind) -> Vec<TermRange> {
+        let mut ranges = self.days.map_or_else(Vec::new, |days| days.sets(kind));
+        for end in self.ends().into_iter().flatten() {
+            let bounds = end.since.zip(end.until).zip(kind.of_instants());
+            ranges.extend(bounds.map(|((since, until), kind)| {
+                // The least value after the last one.
+                let until = [&instant_term(until)[..], &[0]].concat();
+                TermRange { kind, from: instant_term(since).to_vec(), until }
+            }));
+        }
+        ranges
     }
 
     /// The two partial days.

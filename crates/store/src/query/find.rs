@@ -9,7 +9,7 @@ use super::days::DaySplit;
 use super::matches::{Matches, Span};
 use super::search::TextSearch;
 use super::set::Rows;
-use super::source::Source;
+use super::source::{Source, TimedRows};
 use super::thresholds::Thresholds;
 use crate::StoreError;
 use crate::throttle::Throttle;
@@ -31,7 +31,7 @@ impl SpanFilter {
 }
 
 /// The rows of `found` within the spans. Without spans, `found` is not a complement.
-pub fn within<'s, S: Source>(
+pub fn within<'s, S: TimedRows>(
     source: &S,
     mut found: Rows,
     spans: impl IntoIterator<Item = &'s Span>,

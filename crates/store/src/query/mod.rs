@@ -12,7 +12,7 @@ pub mod find;
 mod groups;
 pub mod index;
 pub mod matches;
-mod order;
+pub mod order;
 pub mod plan;
 pub mod run;
 mod search;
@@ -29,12 +29,13 @@ pub use explain::explain;
 pub use groups::{count, is_expensive_count};
 pub use index::Index;
 pub use matches::{Matches, Span, is_expensive};
-pub use plan::{Page, Plan, Planned, Request, Scan, Total};
+pub use plan::{Page, Part, Plan, Planned, Request, Scan, Total};
 pub use run::{list, page_of, step, step_of};
 pub use search::TextSearch;
 pub use set::{Answers, Leaf, Rows, Set};
 pub use source::{
     CountQuestion, IssueTexts, RenderedPage, Rendering, Selection, Source, TextFragments, TimedRow,
+    TimedRows,
 };
 pub use texts::search;
 pub use thresholds::Thresholds;

@@ -1,18 +1,41 @@
-//! A part of a set of issues, in order. A small set is sorted. Of a large set the days are walked
-//! from the beginning of the part: the set of a day says how many matches the day has, so whole
-//! days are passed over by counting, and only issues of the part's own days are looked at one by
-//! one. The cost depends on the days that are passed, not on the issues of the domain.
+//! A part of a set of rows, of issues or of core profiles, in order. A small set is sorted. Of a
+//! large set the days are walked from the beginning of the part: the set of a day says how many
+//! matches the day has, so whole days are passed over by counting, and only rows of the part's own
+//! days are looked at one by one. The cost depends on the days that are passed, not on the rows of
+//! the domain.
 
 use caseload_model::issue_query::{SortKey, SortOrder};
 use roaring::RoaringBitmap;
 
 use super::days::{DaySplit, Days, instants_of};
 use super::plan::Part;
-use super::source::{Source, TimedRow};
-use super::texts::TextTest;
+use super::source::{TimedRow, TimedRows};
 use super::thresholds::Thresholds;
 
-/// Entries of an index that are read in the time of looking up one issue.
+/// Decides what no set decides, row by row.
+pub trait RowTest<E> {
+    /// How many rows to test together next if only the first ones that pass are wanted.
+    fn at_once(&self) -> usize;
+
+    /// Reports of each row in turn whether it passes, until `report` returns false.
+    fn test(&mut self, rows: &[u32], report: &mut dyn FnMut(u32, bool) -> bool) -> Result<(), E>;
+}
+
+/// For a list that sets decide alone.
+#[derive(Debug)]
+pub enum NoTest {}
+
+impl<E> RowTest<E> for NoTest {
+    fn at_once(&self) -> usize {
+        match *self {}
+    }
+
+    fn test(&mut self, _: &[u32], _: &mut dyn FnMut(u32, bool) -> bool) -> Result<(), E> {
+        match *self {}
+    }
+}
+
+/// Entries of an index that are read in the time of looking up one row.
 const ENTRIES_PER_LOOKUP: u64 = 8;
 
 /// How a set is put in order.
@@ -24,22 +47,22 @@ pub(super) enum Ordering {
 
 impl Ordering {
     /// The cheaper way, from the size of the set.
-    pub(super) const fn of(issues: u64, thresholds: Thresholds) -> Self {
-        if issues <= thresholds.sorted_max { Self::Sort } else { Self::WalkDays }
+    pub(super) const fn of(rows: u64, thresholds: Thresholds) -> Self {
+        if rows <= thresholds.sorted_max { Self::Sort } else { Self::WalkDays }
     }
 }
 
-/// The rows of a part of `found`. If texts are tested, only issues that pass belong to the list.
-pub(super) fn rows<S: Source>(
+/// The rows of a part of `found`. If there is a test, only rows that pass belong to the list.
+pub fn rows<S: TimedRows, T: RowTest<S::Error>>(
     source: &S,
     found: &RoaringBitmap,
     part: Part,
-    texts: Option<&mut TextTest<'_>>,
+    test: Option<&mut T>,
 ) -> Result<Vec<u32>, S::Error> {
     let mut page = PageRows {
         source,
         part,
-        texts,
+        test,
         untested: Vec::new(),
         rows: Vec::new(),
         batch: DayBatch::default(),
@@ -56,12 +79,12 @@ pub(super) fn rows<S: Source>(
 }
 
 /// The rows of a page while they are gathered.
-struct PageRows<'r, 't, 'p, S> {
+struct PageRows<'r, 't, S, T> {
     source: &'r S,
     /// The part that remains to be passed over and to be taken.
     part: Part,
-    texts: Option<&'t mut TextTest<'p>>,
-    /// Issues that belong to the list if their texts pass, in order.
+    test: Option<&'t mut T>,
+    /// Rows that belong to the list if they pass, in order.
     untested: Vec<u32>,
     rows: Vec<u32>,
     batch: DayBatch,
@@ -72,22 +95,21 @@ struct PageRows<'r, 't, 'p, S> {
 struct DayBatch {
     /// The first and the last day.
     days: Option<(i64, i64)>,
-    /// Issues of these days.
-    issues: u64,
+    /// Rows of these days.
+    rows: u64,
     /// The matches among them.
     found: RoaringBitmap,
 }
 
-impl<S: Source> PageRows<'_, '_, '_, S> {
-    /// Takes the next issue; returns false once the part is full.
-    fn take(&mut self, issue: TimedRow) -> Result<bool, S::Error> {
+impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
+    /// Takes the next row; returns false once the part is full.
+    fn take(&mut self, row: TimedRow) -> Result<bool, S::Error> {
         let Self { part, .. } = self;
         let ascending = part.sort.order == SortOrder::Ascending;
         let follows = part.after.is_none_or(|after| {
-            // Instants of creation are unique; their index does not hold the id.
-            let has_ties = part.sort.key != SortKey::CreationTime;
-            let id = if has_ties { issue.id } else { after.id };
-            let (place, after) = ((issue.at, id), (after.at, after.id));
+            let has_ties = part.sort.key != SortKey::CreationTime || !S::CREATED_ONE_BY_ONE;
+            let id = if has_ties { row.id } else { after.id };
+            let (place, after) = ((row.at, id), (after.at, after.id));
             if ascending { place > after } else { place < after }
         });
         if !follows {
@@ -97,23 +119,23 @@ impl<S: Source> PageRows<'_, '_, '_, S> {
             part.offset -= 1;
             return Ok(true);
         }
-        if self.texts.is_some() {
-            self.untested.push(issue.row);
-            if self.untested.len() >= S::TEXTS_PER_QUESTION {
+        if let Some(test) = &self.test {
+            self.untested.push(row.row);
+            if self.untested.len() >= test.at_once() {
                 self.test()?;
             }
         } else {
             part.limit -= 1;
-            self.rows.push(issue.row);
+            self.rows.push(row.row);
         }
         Ok(self.part.limit > 0)
     }
 
-    /// Takes the untested issues whose texts pass.
+    /// Takes the untested rows that pass.
     fn test(&mut self) -> Result<(), S::Error> {
-        let Self { source, part, texts, untested, rows, .. } = self;
-        let Some(texts) = texts.as_mut().filter(|_| part.limit > 0) else { return Ok(()) };
-        texts.test(*source, untested, |row, passes| {
+        let Self { part, test, untested, rows, .. } = self;
+        let Some(test) = test.as_mut().filter(|_| part.limit > 0) else { return Ok(()) };
+        test.test(untested, &mut |row, passes| {
             if passes {
                 part.limit -= 1;
                 rows.push(row);
@@ -124,17 +146,17 @@ impl<S: Source> PageRows<'_, '_, '_, S> {
         Ok(())
     }
 
-    /// Sorts the issues and takes them.
+    /// Sorts the rows and takes them.
     fn sort(&mut self, found: &RoaringBitmap) -> Result<(), S::Error> {
         let sort = self.part.sort;
-        let mut issues = Vec::with_capacity(found.len() as usize);
-        self.source.instants(sort.key, found, |issue| issues.push(issue))?;
-        issues.sort_unstable();
+        let mut rows = Vec::with_capacity(found.len() as usize);
+        self.source.instants(sort.key, found, |row| rows.push(row))?;
+        rows.sort_unstable();
         if sort.order == SortOrder::Descending {
-            issues.reverse();
+            rows.reverse();
         }
-        for issue in issues {
-            if !self.take(issue)? {
+        for row in rows {
+            if !self.take(row)? {
                 break;
             }
         }
@@ -151,7 +173,7 @@ impl<S: Source> PageRows<'_, '_, '_, S> {
         self.take_batch()
     }
 
-    /// Passes over the matches of one day, whose issues are `rows`, or adds them to the batch. The
+    /// Passes over the matches of one day, which has these `rows`, or adds them to the batch. The
     /// batch is taken once it may have enough matches.
     fn add_day(
         &mut self,
@@ -169,7 +191,7 @@ impl<S: Source> PageRows<'_, '_, '_, S> {
             None => Some((day, day)),
             Some((first, last)) => Some((first.min(day), last.max(day))),
         };
-        batch.issues += rows.len();
+        batch.rows += rows.len();
         batch.found |= rows & found;
         if batch.found.len() < self.part.offset + self.part.limit {
             return Ok(());
@@ -179,14 +201,23 @@ impl<S: Source> PageRows<'_, '_, '_, S> {
 
     /// Passes over or takes the matches of the batch.
     fn take_batch(&mut self) -> Result<(), S::Error> {
-        let DayBatch { days, issues, found } = std::mem::take(&mut self.batch);
+        let DayBatch { days, rows, found } = std::mem::take(&mut self.batch);
         let Some((from, until)) = days else { return Ok(()) };
-        if found.len() * ENTRIES_PER_LOOKUP < issues {
+        let (source, Part { sort, after, offset, limit, .. }) = (self.source, self.part);
+        // A walk ends early if the days have more matches than the part takes.
+        let taken = found.len().min(offset.saturating_add(limit));
+        let walked = rows.saturating_mul(taken).checked_div(found.len()).unwrap_or_default();
+        if found.len() * ENTRIES_PER_LOOKUP < walked {
             return self.sort(&found);
         }
-        let (source, sort) = (self.source, self.part.sort);
-        source.walk_span(sort.key, sort.order, instants_of(Days { from, until }), |issue| {
-            Ok(!found.contains(issue.row) || self.take(issue)?)
+        let mut span = instants_of(Days { from, until });
+        let at = after.map(|position| position.at);
+        match sort.order {
+            SortOrder::Ascending => span.since = span.since.max(at),
+            SortOrder::Descending => span.until = [span.until, at].into_iter().flatten().min(),
+        }
+        source.walk_span(sort.key, sort.order, span, |row| {
+            Ok(!found.contains(row.row) || self.take(row)?)
         })
     }
 }

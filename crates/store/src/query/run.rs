@@ -4,9 +4,10 @@
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::IssueQuery;
 
+use super::order::NoTest;
 use super::plan::{Page, Plan, Planned, Request, Scan, SetPage, Total};
 use super::source::{RenderedPage, Rendering, Selection, Source};
-use super::texts::TextTest;
+use super::texts::{TestOf, TextTest};
 use super::{find, order};
 use crate::throttle::Throttle;
 use crate::{IssuePage, IssueStep, ListIssues, StepIssues};
@@ -122,7 +123,7 @@ impl<S: Source> Run<'_, S> {
         let found = find::all(self.source, &page.matches, self.query, throttle)?;
         let mut part = page.part;
         part.limit = part.limit.min(found.len().saturating_sub(part.offset));
-        let rows = order::rows(self.source, &found, part, None)?;
+        let rows = order::rows::<_, NoTest>(self.source, &found, part, None)?;
         Ok((Some(found.len()), Some(self.rows(&rows)?)))
     }
 
@@ -144,8 +145,11 @@ impl<S: Source> Run<'_, S> {
             }
             Page::Set(SetPage { matches, part }) => {
                 let found = self.source.matches(&matches)?;
-                let mut texts = matches.texts.then(|| TextTest::new(self.query, throttle));
-                self.rows(&order::rows(self.source, &found, part, texts.as_mut())?)?
+                let source = self.source;
+                let mut test = matches
+                    .texts
+                    .then(|| TestOf { source, texts: TextTest::new(self.query, throttle) });
+                self.rows(&order::rows(source, &found, part, test.as_mut())?)?
             }
             // Its offset lies beyond the last match.
             Page::Refine(_) => RenderedPage::default(),

@@ -1,7 +1,7 @@
-//! Sets of issues as expressions: the issues of a term, a range of terms or a list of ids, combined
-//! by and, or, not. An expression knows its leaves, so a backend can fetch all of them at once or
-//! one by one while the expression is evaluated. Complements are never built: a result is a set, or
-//! the rows that are missing from a set.
+//! Sets of issues, or of core profiles, as expressions: the rows of a term, a range of terms or a
+//! list of ids, combined by and, or, not. An expression knows its leaves, so a backend can fetch
+//! all of them at once or one by one while the expression is evaluated. Complements are never
+//! built: a result is a set, or the rows that are missing from a set.
 
 use caseload_model::issue::{TermKind, TermRange};
 use roaring::RoaringBitmap;
@@ -35,20 +35,20 @@ impl Set {
     pub(super) const NONE: Self = Self::Or(Vec::new());
 
     /// The issues that have at least one of these terms.
-    pub(super) fn any(kind: TermKind, values: impl IntoIterator<Item = Vec<u8>>) -> Self {
+    pub(crate) fn any(kind: TermKind, values: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self::Leaf(Leaf::Term { kind, values: values.into_iter().collect() })
     }
 
-    pub(super) fn term(kind: TermKind, value: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn term(kind: TermKind, value: impl Into<Vec<u8>>) -> Self {
         Self::any(kind, [value.into()])
     }
 
-    pub(super) fn not(self) -> Self {
+    pub(crate) fn not(self) -> Self {
         Self::Not(Box::new(self))
     }
 
     /// The set, or the issues outside of it.
-    pub(super) fn only_if(self, inside: bool) -> Self {
+    pub(crate) fn only_if(self, inside: bool) -> Self {
         if inside { self } else { self.not() }
     }
 
@@ -58,7 +58,7 @@ impl Set {
     }
 
     /// Whether evaluation gives the rows that the set lacks. It follows from the form alone.
-    pub(super) fn is_complement(&self) -> bool {
+    pub(crate) fn is_complement(&self) -> bool {
         match self {
             Self::Leaf(_) => false,
             Self::And(sets) => sets.iter().all(Self::is_complement),

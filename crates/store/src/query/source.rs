@@ -125,8 +125,8 @@ const LONG_GROWTH: usize = 8;
 /// Room for the names of an issue's members.
 const NAMES_BYTES: usize = 1 << 10;
 
-/// An issue's row with its place in an order. Instants of creation are unique, so a backend may
-/// leave out the id there.
+/// A row with its place in an order. Issues have unique instants of creation, so a backend may
+/// leave out the id there. Of core profiles, rows have the order of ids, and `id` is the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimedRow {
     pub at: UnixMillis,
@@ -155,23 +155,16 @@ pub struct IssueTexts<'i> {
     pub messages: Option<&'i [u8]>,
 }
 
-/// The issues of a domain, in one snapshot.
-pub trait Source {
+/// Rows of a domain by their times, in one snapshot: those of issues or of core profiles.
+pub trait TimedRows {
     type Error: From<StoreError>;
 
-    /// Issues whose texts are read together if only the first ones that pass are wanted.
-    const TEXTS_PER_QUESTION: usize;
+    /// Whether no two rows have the same instant of creation. Their ids are then not compared.
+    const CREATED_ONE_BY_ONE: bool;
 
     fn thresholds(&self) -> Thresholds {
         Thresholds::USUAL
     }
-
-    /// The issues in the set and the spans. In which order and how many at a time the leaves of the
-    /// set are read is the backend's choice.
-    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Self::Error>;
-
-    /// Visits id and address of every agent.
-    fn agents(&self, visit: impl FnMut(&str, &str)) -> Result<(), Self::Error>;
 
     /// The issues in a span of time: whole days from their sets, the ends from the index.
     fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Self::Error>;
@@ -183,13 +176,6 @@ pub trait Source {
         order: SortOrder,
         days: Days,
         visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Self::Error>,
-    ) -> Result<(), Self::Error>;
-
-    /// Visits each term of a kind with the set of all its issues. The kind is not sparse.
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error>;
 
     /// Visits the issues of a span of time, in order, until `visit` returns false.
@@ -207,6 +193,26 @@ pub trait Source {
         key: SortKey,
         rows: &RoaringBitmap,
         visit: impl FnMut(TimedRow),
+    ) -> Result<(), Self::Error>;
+}
+
+/// The issues of a domain, in one snapshot.
+pub trait Source: TimedRows {
+    /// Issues whose texts are read together if only the first ones that pass are wanted.
+    const TEXTS_PER_QUESTION: usize;
+
+    /// The issues in the set and the spans. In which order and how many at a time the leaves of the
+    /// set are read is the backend's choice.
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Self::Error>;
+
+    /// Visits id and address of every agent.
+    fn agents(&self, visit: impl FnMut(&str, &str)) -> Result<(), Self::Error>;
+
+    /// Visits each term of a kind with the set of all its issues. The kind is not sparse.
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error>;
 
     /// The sum of the counters, and the count at each end.

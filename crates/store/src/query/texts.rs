@@ -6,6 +6,7 @@ use caseload_model::issue_query::{Condition, FieldMatcher, IssueQuery, TextMatch
 use roaring::RoaringBitmap;
 
 use super::matches::{has_words, tests_text_of_fields};
+use super::order::RowTest;
 use super::search::TextSearch;
 use super::source::{IssueTexts, Source, TextFragments};
 use crate::throttle::Throttle;
@@ -103,6 +104,26 @@ fn anywhere(text: &str) -> [(TextSource, TextMatcher); 4] {
     let condition = Condition { and: vec![text.to_owned()], ..Condition::default() };
     [TextSource::Title, TextSource::FeedbackComment, TextSource::Notes, TextSource::Messages]
         .map(|place| (place, TextMatcher::new(place, &condition)))
+}
+
+/// A test of the texts of a source.
+pub(super) struct TestOf<'t, S> {
+    pub(super) source: &'t S,
+    pub(super) texts: TextTest<'t>,
+}
+
+impl<S: Source> RowTest<S::Error> for TestOf<'_, S> {
+    fn at_once(&self) -> usize {
+        S::TEXTS_PER_QUESTION
+    }
+
+    fn test(
+        &mut self,
+        rows: &[u32],
+        report: &mut dyn FnMut(u32, bool) -> bool,
+    ) -> Result<(), S::Error> {
+        self.texts.test(self.source, rows, report)
+    }
 }
 
 /// The issues of a search that pass, of those that this reader takes.

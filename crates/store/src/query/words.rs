@@ -186,6 +186,13 @@ fn term(kind: TermKind, values: &[Vec<u8>]) -> String {
         TermKind::CreatedSpan => "span of creation",
         TermKind::UpdatedSpan => "span of last update",
         TermKind::ChangedSpan => "span of state change",
+        // No issue has these.
+        TermKind::Country
+        | TermKind::VipSegment
+        | TermKind::Persona
+        | TermKind::SupportStatus
+        | TermKind::CreatedAt
+        | TermKind::UpdatedAt => kind.as_str(),
     };
     format!("{name} {}", alternatives(values.iter().map(|value| text(value))))
 }

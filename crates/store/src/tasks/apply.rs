@@ -187,7 +187,7 @@ fn write<S: ChunkStore>(
         }
     }
     records.close_block()?;
-    finish(store, command, task, &records, Some(&effects))
+    finish(store, command, task, &records, Some(&mut effects))
 }
 
 /// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
@@ -310,7 +310,7 @@ fn finish(
     command: &ApplyChunk,
     mut locked: LockedTask,
     records: &Records,
-    effects: Option<&Effects>,
+    mut effects: Option<&mut Effects>,
 ) -> Result<LockedTask, StoreError> {
     let (succeeded, failed) = records.counts();
     let counts = locked.task.counts.after_chunk(succeeded, failed);
@@ -325,17 +325,17 @@ fn finish(
     }
     locked.task.assert_lawful();
     let packed: usize = records.iter().map(|block| block.bytes.len()).sum();
-    let imported = effects.map_or(0, |effects| effects.issues.bytes());
+    let imported = effects.as_ref().map_or(0, |effects| effects.issues.bytes());
     store.statements().store_bytes(packed as i64 + imported)?;
-    if let Some(effects) = effects {
+    if let Some(effects) = &mut effects {
         effects.profiles.write_sets(&store.statements())?;
     }
     failpoint::reached(Failpoint::ChunkAfterEffects);
     store.finish(&ChunkEnd {
         task: &locked,
         records,
-        clock: effects.and_then(|effects| effects.profiles.clock()),
-        imported: effects.and_then(|effects| effects.issues.imported()),
+        clock: effects.as_ref().and_then(|effects| effects.profiles.clock()),
+        imported: effects.as_ref().and_then(|effects| effects.issues.imported()),
     })?;
     failpoint::reached(Failpoint::ChunkBeforeCommit);
     Ok(locked)

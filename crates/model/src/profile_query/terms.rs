@@ -1,79 +1,17 @@
-//! The sets of core profiles from which a store reads lists without reading each profile: for each
-//! value of a filter the profiles that have it, and the profiles in the order of their creation and
-//! of their last update. One function names the sets of a profile, another one those that a query
-//! asks for, so that both agree. Invariant: a profile matches the filters that [`conditions`] lists
-//! exactly if its sets fulfil them.
+//! The terms of core profiles: the values by which a store finds them without reading each one.
+//! This is the only definition of the terms that come from a profile's fields; writes and
+//! `caseload check` use it. The kinds and the terms of times are those of issues. Invariant: the
+//! fields of a profile alone determine these terms.
 
-use super::query::{ProfileKind, ProfileQuery};
+use super::query::ProfileQuery;
 use crate::country::alpha_2;
-use crate::issue::{text_term, with_text_term};
+use crate::issue::{OptionalField, TermKind, with_text_term};
 use crate::json::{self, Json};
 use crate::profile::braced;
-use crate::task::words;
-
-words! {
-    /// The kind of a set.
-    ProfileSetKind {
-        Created = 1 "created",
-        Updated = 2 "updated",
-        Tag = 3 "tag",
-        Tagged = 4 "tagged",
-        Country = 5 "country",
-        Language = 6 "language",
-        VipSegment = 7 "vip segment",
-        Persona = 8 "persona",
-        SupportStatus = 9 "support status",
-    }
-}
-
-/// A set: its kind and the value that its profiles have.
-pub type ProfileSet = (ProfileSetKind, Vec<u8>);
-
-/// A condition on the sets of a profile.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetCondition {
-    /// The profile is in one of these; in none of them if `negated`.
-    pub any: Vec<ProfileSet>,
-    pub negated: bool,
-    /// No profile is in two of the sets.
-    pub disjoint: bool,
-}
-
-/// The filters of a query that sets decide; all conditions must hold.
-pub fn conditions(query: &ProfileQuery) -> Vec<SetCondition> {
-    let mut conditions = Vec::new();
-    if query.kind == ProfileKind::App {
-        return conditions;
-    }
-    let tag = |tag: &String| (ProfileSetKind::Tag, text_term(tag));
-    let mut add = |any: Vec<ProfileSet>, negated, disjoint| {
-        conditions.push(SetCondition { any, negated, disjoint });
-    };
-    query.tags.and.iter().for_each(|wanted| add(vec![tag(wanted)], false, true));
-    if let Some(any) = &query.tags.or {
-        add(any.iter().map(tag).collect(), false, any.len() < 2);
-    }
-    query.tags.nor.iter().for_each(|unwanted| add(vec![tag(unwanted)], true, true));
-    if let Some(exists) = query.tags.exists {
-        add(vec![(ProfileSetKind::Tagged, Vec::new())], !exists, true);
-    }
-    for (kind, values) in [
-        (ProfileSetKind::Country, &query.countries),
-        (ProfileSetKind::Language, &query.languages),
-        (ProfileSetKind::VipSegment, &query.vip_segments),
-        (ProfileSetKind::Persona, &query.personas),
-        (ProfileSetKind::SupportStatus, &query.support_statuses),
-    ] {
-        if let Some(values) = values {
-            add(values.iter().map(|value| (kind, text_term(value))).collect(), false, true);
-        }
-    }
-    conditions
-}
 
 impl ProfileQuery {
-    /// Whether a filter is left that no set decides.
-    pub fn reads_beyond_sets(&self) -> bool {
+    /// Whether a filter is left that no term decides.
+    pub fn reads_beyond_terms(&self) -> bool {
         self.identities.is_some() || !self.custom_fields.is_empty() || self.name.is_some()
     }
 }
@@ -81,9 +19,8 @@ impl ProfileQuery {
 /// More members than a core profile usually has.
 const MEMBERS: usize = 24;
 
-/// Passes each value that a core profile with these fields has in a set to `visit`; a value may
-/// come twice.
-pub fn visit_sets(fields: &[u8], visit: &mut impl FnMut(ProfileSetKind, &[u8])) {
+/// Passes each term of a core profile with these fields to `visit`; a term may come twice.
+pub fn visit_profile_terms(fields: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
     let mut found = Vec::with_capacity(MEMBERS);
     if members(fields, &mut found).is_some() {
         for (name, value) in found {
@@ -96,9 +33,9 @@ pub fn visit_sets(fields: &[u8], visit: &mut impl FnMut(ProfileSetKind, &[u8])) 
     for (name, value) in &fields {
         match (&**name, value) {
             ("tags", Json::Array(tags)) if !tags.is_empty() => {
-                visit(ProfileSetKind::Tagged, b"");
+                visit(TermKind::Presence, &OptionalField::Tags.term());
                 let texts = tags.iter().filter_map(Json::as_str);
-                texts.for_each(|tag| visit_text(ProfileSetKind::Tag, tag, visit));
+                texts.for_each(|tag| visit_text(TermKind::Tag, tag, visit));
             }
             (name, value) => {
                 if let Some(text) = value.as_str() {
@@ -109,34 +46,34 @@ pub fn visit_sets(fields: &[u8], visit: &mut impl FnMut(ProfileSetKind, &[u8])) 
     }
 }
 
-fn visit_text(kind: ProfileSetKind, text: &str, visit: &mut impl FnMut(ProfileSetKind, &[u8])) {
+fn visit_text(kind: TermKind, text: &str, visit: &mut impl FnMut(TermKind, &[u8])) {
     with_text_term(text, |term| visit(kind, term));
 }
 
 /// The value of a member whose value is a text.
-fn visit_value(name: &[u8], text: &str, visit: &mut impl FnMut(ProfileSetKind, &[u8])) {
+fn visit_value(name: &[u8], text: &str, visit: &mut impl FnMut(TermKind, &[u8])) {
     match name {
         b"last_country" => {
             if let Some(country) = alpha_2(text) {
-                visit_text(ProfileSetKind::Country, country, visit);
+                visit_text(TermKind::Country, country, visit);
             }
         }
         b"preferred_language" => {
             if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                visit_text(ProfileSetKind::Language, &text.to_ascii_lowercase(), visit);
+                visit_text(TermKind::Language, &text.to_ascii_lowercase(), visit);
             } else {
-                visit_text(ProfileSetKind::Language, text, visit);
+                visit_text(TermKind::Language, text, visit);
             }
         }
-        b"user_vip_segment" => visit_text(ProfileSetKind::VipSegment, text, visit),
-        b"user_persona" => visit_text(ProfileSetKind::Persona, text, visit),
-        b"user_support_status" => visit_text(ProfileSetKind::SupportStatus, text, visit),
+        b"user_vip_segment" => visit_text(TermKind::VipSegment, text, visit),
+        b"user_persona" => visit_text(TermKind::Persona, text, visit),
+        b"user_support_status" => visit_text(TermKind::SupportStatus, text, visit),
         _ => {}
     }
 }
 
 /// The value of a member without escapes, as it is stored.
-fn visit_plain(name: &[u8], value: &[u8], visit: &mut impl FnMut(ProfileSetKind, &[u8])) {
+fn visit_plain(name: &[u8], value: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
     match value {
         [b'"', text @ .., b'"'] => {
             if let Ok(text) = str::from_utf8(text) {
@@ -144,11 +81,11 @@ fn visit_plain(name: &[u8], value: &[u8], visit: &mut impl FnMut(ProfileSetKind,
             }
         }
         [b'[', tags @ .., b']'] if name == b"tags" && !tags.is_empty() => {
-            visit(ProfileSetKind::Tagged, b"");
+            visit(TermKind::Presence, &OptionalField::Tags.term());
             // Tags are texts, and without escapes each second piece between quotes is one.
             for tag in tags.split(|byte| *byte == b'"').skip(1).step_by(2) {
                 if let Ok(tag) = str::from_utf8(tag) {
-                    visit_text(ProfileSetKind::Tag, tag, visit);
+                    visit_text(TermKind::Tag, tag, visit);
                 }
             }
         }
@@ -205,17 +142,17 @@ fn value_end(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn sets(fields: &str) -> Vec<(ProfileSetKind, String)> {
+    fn terms(fields: &str) -> Vec<(TermKind, String)> {
         let mut found = Vec::new();
-        visit_sets(fields.as_bytes(), &mut |kind, value| {
+        visit_profile_terms(fields.as_bytes(), &mut |kind, value| {
             found.push((kind, String::from_utf8_lossy(value).into_owned()));
         });
         found
     }
 
     #[test]
-    fn the_sets_of_a_profile_are_those_of_its_values() {
-        use ProfileSetKind::{Country, Language, Persona, SupportStatus, Tag, Tagged, VipSegment};
+    fn the_terms_of_a_profile_are_its_values() {
+        use TermKind::{Country, Language, Persona, Presence, SupportStatus, Tag, VipSegment};
         let fields = concat!(
             r#""identities":[{"email":"a@b.c","tags":"x"}],"names":{"first_name":"Ada"},"#,
             r#""tags":["vip","a, b"],"custom_fields":{"user_persona":"no","n":[1,{"a":"}"}]},"#,
@@ -224,7 +161,7 @@ mod tests {
             r#""accepted_t_and_c":true,"preferred_language":"DE","last_active_date":1"#
         );
         let expected = [
-            (Tagged, ""),
+            (Presence, "\u{1}"),
             (Tag, "vip"),
             (Tag, "a, b"),
             (Country, "DE"),
@@ -234,11 +171,14 @@ mod tests {
             (Language, "de"),
         ]
         .map(|(kind, value)| (kind, value.to_owned()));
-        assert_eq!(sets(fields), expected);
+        assert_eq!(terms(fields), expected);
         // An escape anywhere has the fields parsed.
-        assert_eq!(sets(&format!("{fields},\"last_city\":\"a\\\"b\"")), expected);
-        assert_eq!(sets(r#""tags":[],"last_country":"Nowhere""#), []);
-        assert_eq!(sets(""), []);
-        assert_eq!(sets(r#""tags":["a\"b"]"#), [(Tagged, String::new()), (Tag, "a\"b".to_owned())]);
+        assert_eq!(terms(&format!("{fields},\"last_city\":\"a\\\"b\"")), expected);
+        assert_eq!(terms(r#""tags":[],"last_country":"Nowhere""#), []);
+        assert_eq!(terms(""), []);
+        assert_eq!(
+            terms(r#""tags":["a\"b"]"#),
+            [(Presence, "\u{1}".to_owned()), (Tag, "a\"b".to_owned())]
+        );
     }
 }

@@ -25,7 +25,7 @@ values = st.recursive(
 good = st.sampled_from(
     [
         {"identities": [{"email": "ada@example.org", "verified": "true"}], "age": 36},
-        {"core-profile-id": "1666311221477632", "last_country": "SE"},
+        {"core-profile-id": "188474421477632", "last_country": "SE"},
         {"pid": "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "city": "Lund"},
         {"title": "No mail", "created_at": 1767225600000, "tags": ["billing"]},
     ]

@@ -56,8 +56,8 @@ impl fmt::Display for DomainName {
     }
 }
 
-/// A core profile's id: about 16 digits, unique per domain. A string on the wire; read from a
-/// string or an integer.
+/// A core profile's id: at most 15 digits if it is new, unique per domain. A string on the wire;
+/// read from a string or an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreProfileId(pub u64);
 

@@ -31,7 +31,7 @@ pub(crate) async fn get_core_profile(
     let id = if is_whole {
         Ok(known.map(|id| ProfileId::Core(CoreProfileId(id))))
     } else {
-        let detail = "the id of a core profile is digits alone, such as 1666311221477632";
+        let detail = "the id of a core profile is digits alone, such as 188474421477632";
         Err(Fault::parameter("core-profile-id", ErrorCode::InvalidValue, detail))
     };
     get(&state, &caller, ProfileKind::Core, id, &headers, &query).await

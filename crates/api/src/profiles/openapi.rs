@@ -75,7 +75,7 @@ fn words(kind: ProfileKind) -> Words {
             key,
             own: CORE,
             example: json!({
-                "core-profile-id": "1666311221477632",
+                "core-profile-id": "188474421477632",
                 "identities": [{"email": "ada@example.org"}],
                 "created_at": 1_767_225_600_000_u64,
                 "updated_at": 1_767_225_600_000_u64,
@@ -193,7 +193,7 @@ fn ids() -> Value {
         "core_profile_id": path_id(
             "core_profile_id",
             "The id of a core profile: digits.",
-            "1666311221477632",
+            "188474421477632",
         ),
         "pid": path_id(
             "pid",
@@ -207,7 +207,7 @@ fn ids() -> Value {
                 {"type": "string", "pattern": "^[0-9]+$"},
                 {"type": "integer", "minimum": 0},
             ]}),
-            json!(["1666311221477632"]),
+            json!(["188474421477632"]),
         ),
         "pids": any("pids", "Pids of app profiles.", json!(["acme_profile_0f1e2d3c"])),
         "profile-app-ids": any("app-ids", "Ids of apps.", json!(["mobile"])),

@@ -229,7 +229,7 @@ fn person(parameters: &mut Parameters<'_>) -> Option<Person> {
     let (spelled, text) = parameters.get("core-profile-id")?;
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         let detail = "core-profile-id is the id of one core profile, digits alone such as \
-            1666311221477632";
+            188474421477632";
         parameters.fault(spelled, ErrorCode::InvalidValue, detail);
         return None;
     }

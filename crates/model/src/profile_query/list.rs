@@ -129,7 +129,7 @@ fn query(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileQuery {
 /// Ids of core profiles: strings or numbers. An id that no profile can have is well formed but
 /// matches nothing.
 fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
-    let expected = "a list of core profile ids, digits such as 1666311221477632";
+    let expected = "a list of core profile ids, digits such as 188474421477632";
     let ids = parameters.list("ids", expected, |item| {
         let digits = match item {
             Json::Number(digits) => digits,

@@ -312,8 +312,8 @@ fn a_new_core_profile_needs_an_identity_and_must_not_have_an_id() {
 #[test]
 fn a_core_profile_id_is_digits_as_string_or_integer() {
     let table: &[(&str, Faults)] = &[
-        (r#"{"core-profile-id":"1666311221477632"}"#, &[]),
-        (r#"{"core-profile-id":1666311221477632}"#, &[]),
+        (r#"{"core-profile-id":"188474421477632"}"#, &[]),
+        (r#"{"core-profile-id":188474421477632}"#, &[]),
         (r#"{"core-profile-id":"9223372036854775807"}"#, &[]),
         (r#"{"core-profile-id":"9223372036854775808"}"#, &[("not_found", "/core-profile-id")]),
         (r#"{"core-profile-id":99999999999999999999999}"#, &[("not_found", "/core-profile-id")]),

@@ -12,6 +12,9 @@ use crate::StoreError;
 
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
+/// 2020-01-01, from which they are counted: until 2051 they have at most 15 digits, which programs
+/// that calculate in floating point retain.
+const ID_EPOCH_MS: i64 = 1_577_836_800_000;
 
 /// The changes of one chunk, which all its slices share: one change time and a block of ids.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ impl ProfileChanges {
         Self {
             now,
             changed_at: UnixMillis(ms.max(clock.last_change.0 + 1)),
-            next_id: (ms * MICROS).max(clock.last_id + 1).unsigned_abs(),
+            next_id: ((ms - ID_EPOCH_MS) * MICROS).max(clock.last_id + 1).unsigned_abs(),
             next_row: clock.last_row.saturating_add(1),
             terms: ProfileTerms::default(),
             written: false,

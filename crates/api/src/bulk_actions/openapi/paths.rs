@@ -282,11 +282,11 @@ impl FamilyPaths {
                 "ProfileResult",
                 json!({
                     "index": 0, "line": 1, "outcome": "created",
-                    "core-profile-id": "1666311221477632",
+                    "core-profile-id": "188474421477632",
                 }),
                 "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"core-profile-id\":\
-                 \"1666311221477632\"}\n",
-                "index,line,outcome,core-profile-id\r\n0,1,created,1666311221477632\r\n",
+                 \"188474421477632\"}\n",
+                "index,line,outcome,core-profile-id\r\n0,1,created,188474421477632\r\n",
             ),
             Family::Issues => (
                 "ImportedIssue",

@@ -144,8 +144,8 @@ fn profile_id() -> Value {
     json!({
         "type": "string",
         "pattern": "^[0-9]+$",
-        "description": "The id that the server gave: about 16 digits, unique in the domain.",
-        "examples": ["1666311221477632"],
+        "description": "The id that the server gave: at most 15 digits, unique in the domain.",
+        "examples": ["188474421477632"],
     })
 }
 

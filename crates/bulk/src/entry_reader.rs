@@ -9,10 +9,8 @@ use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::DeskAddresses;
-use caseload_model::payload::{Block, Entry};
-use caseload_model::record::PreparedEntry;
+use caseload_model::payload::Block;
 use caseload_model::task::Action;
-use caseload_model::{issue, profile};
 use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, StoreError, Work};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
@@ -168,7 +166,8 @@ impl EntryReader {
         let (action, domain_name) = (self.action, self.domain_name.clone());
         let addresses = self.addresses.clone();
         let validate = move || {
-            let work = prepare(action, (&domain_name, &addresses), &block);
+            let _turn = turn(block.bytes.len());
+            let work = ChunkWork::prepare(action, (&domain_name, &addresses), &block);
             ValidatedBlock { block, work }
         };
         if self.one_thread {
@@ -212,86 +211,14 @@ impl ValidatedBlock {
         let offset = self.block.bytes.len();
         self.block.bytes.extend_from_slice(&other.block.bytes);
         let entries = other.block.entries.into_iter();
-        self.block.entries.extend(entries.map(|entry| moved(entry, offset)));
-        match (&mut self.work, other.work) {
-            (ChunkWork::CreateCoreProfiles(a), ChunkWork::CreateCoreProfiles(b)) => {
-                append(a, b, offset);
-            }
-            (ChunkWork::UpdateCoreProfiles(a), ChunkWork::UpdateCoreProfiles(b))
-            | (ChunkWork::UpsertCoreProfiles(a), ChunkWork::UpsertCoreProfiles(b)) => {
-                append(a, b, offset);
-            }
-            (ChunkWork::UpdateAppProfiles(a), ChunkWork::UpdateAppProfiles(b)) => {
-                append(a, b, offset);
-            }
-            (ChunkWork::GetCoreProfiles(a), ChunkWork::GetCoreProfiles(b)) => append(a, b, offset),
-            (ChunkWork::GetAppProfiles(a), ChunkWork::GetAppProfiles(b))
-            | (ChunkWork::DeleteAppProfiles(a), ChunkWork::DeleteAppProfiles(b)) => {
-                append(a, b, offset);
-            }
-            (ChunkWork::DeleteCoreProfiles(a), ChunkWork::DeleteCoreProfiles(b)) => {
-                append(a, b, offset);
-            }
-            (ChunkWork::ImportIssues(a), ChunkWork::ImportIssues(b)) => append(a, b, offset),
-            (ChunkWork::DeleteIssues(a), ChunkWork::DeleteIssues(b)) => append(a, b, offset),
-            _ => unreachable!("the blocks of a task have one action"),
-        }
+        self.block.entries.extend(entries.map(|entry| entry.moved(offset)));
+        self.work.append(other.work, offset);
     }
-}
-
-fn append<T>(entries: &mut Vec<PreparedEntry<T>>, other: Vec<PreparedEntry<T>>, offset: usize) {
-    entries.extend(
-        other.into_iter().map(|PreparedEntry { entry, item }| PreparedEntry {
-            entry: moved(entry, offset),
-            item,
-        }),
-    );
-}
-
-/// The entry, with its range moved by `offset`.
-fn moved(mut entry: Entry, offset: usize) -> Entry {
-    entry.range = entry.range.start + offset..entry.range.end + offset;
-    entry
 }
 
 /// Waits until no other large block is validated, if a block of so many bytes is one.
 fn turn(bytes: usize) -> Option<MutexGuard<'static, ()>> {
     (bytes > LARGE_BLOCK_BYTES).then(|| LARGE_BLOCK.lock())
-}
-
-/// Validates every entry by the rules of its action.
-fn prepare(
-    action: Action,
-    (domain, addresses): (&DomainName, &DeskAddresses),
-    block: &Block,
-) -> ChunkWork {
-    let _turn = turn(block.bytes.len());
-    match action {
-        Action::CreateCoreProfiles => {
-            ChunkWork::CreateCoreProfiles(profile::prepare_creates(block))
-        }
-        Action::UpdateCoreProfiles => {
-            ChunkWork::UpdateCoreProfiles(profile::prepare_core_updates(block))
-        }
-        Action::UpsertCoreProfiles => {
-            ChunkWork::UpsertCoreProfiles(profile::prepare_core_upserts(block))
-        }
-        Action::DeleteCoreProfiles => {
-            ChunkWork::DeleteCoreProfiles(profile::prepare_core_deletes(block))
-        }
-        Action::DeleteAppProfiles => {
-            ChunkWork::DeleteAppProfiles(profile::prepare_app_deletes(block))
-        }
-        Action::UpdateAppProfiles => {
-            ChunkWork::UpdateAppProfiles(profile::prepare_app_updates(block))
-        }
-        Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(profile::prepare_core_gets(block)),
-        Action::GetAppProfiles => ChunkWork::GetAppProfiles(profile::prepare_app_gets(block)),
-        Action::DeleteIssues => ChunkWork::DeleteIssues(issue::prepare_issue_deletes(block)),
-        Action::ImportIssues => {
-            ChunkWork::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,13 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::{prepare_imports, prepare_issue_deletes};
+use caseload_model::issue::DeskAddresses;
 use caseload_model::payload::Block;
 use caseload_model::payload::Entry;
-use caseload_model::profile::{
-    prepare_app_deletes, prepare_app_gets, prepare_app_updates, prepare_core_deletes,
-    prepare_core_gets, prepare_core_updates, prepare_core_upserts, prepare_creates,
-};
 use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
@@ -121,20 +117,8 @@ pub(crate) async fn take_over(
 
 /// The chunk with all entries of `block`.
 pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> ApplyChunk {
-    let work = match claimed.task.action {
-        Action::CreateCoreProfiles => ChunkWork::CreateCoreProfiles(prepare_creates(&block)),
-        Action::UpdateCoreProfiles => ChunkWork::UpdateCoreProfiles(prepare_core_updates(&block)),
-        Action::UpsertCoreProfiles => ChunkWork::UpsertCoreProfiles(prepare_core_upserts(&block)),
-        Action::UpdateAppProfiles => ChunkWork::UpdateAppProfiles(prepare_app_updates(&block)),
-        Action::DeleteCoreProfiles => ChunkWork::DeleteCoreProfiles(prepare_core_deletes(&block)),
-        Action::DeleteAppProfiles => ChunkWork::DeleteAppProfiles(prepare_app_deletes(&block)),
-        Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(prepare_core_gets(&block)),
-        Action::GetAppProfiles => ChunkWork::GetAppProfiles(prepare_app_gets(&block)),
-        Action::DeleteIssues => ChunkWork::DeleteIssues(prepare_issue_deletes(&block)),
-        Action::ImportIssues => {
-            ChunkWork::ImportIssues(prepare_imports(&claimed.domain_name, &block))
-        }
-    };
+    let desk = (&claimed.domain_name, &DeskAddresses::default());
+    let work = ChunkWork::prepare(claimed.task.action, desk, &block);
     ApplyChunk {
         domain: claimed.domain,
         domain_name: claimed.domain_name.clone(),

@@ -2,13 +2,17 @@
 //! [`Work`], [`Profiles`], [`Issues`] and [`Upkeep`]. Each crate above asks only for those that it
 //! uses; a [`Store`] is all six.
 //!
-//! Each write is one plain-data command and one atomic, durable step. The contract has no begin and
-//! no commit, so a backend may run a command on a writer thread (SQLite) or as an asynchronous
-//! transaction (PostgreSQL). Each read is bounded: long reads go block by block or page by page, so
-//! no snapshot outlives a call. No method takes the id of a record without its domain. Callers pass
-//! in clock and randomness.
+//! Each write is one command and one atomic, durable step. The contract has no begin and no commit,
+//! so a backend may run a command on a writer thread (SQLite) or as an asynchronous transaction
+//! (PostgreSQL). Commands are plain data, with two exceptions. [`ApplyChunk`] has an
+//! [`EntrySource`] and a clock, because the store takes further entries while its transaction is
+//! open. [`ClaimTasks`] has the [`QueueTurn`] that all claims of its server share, because a claim
+//! in the commit of another command has no answer that could return the next turn. Each read is
+//! bounded: long reads go block by block or page by page, so no snapshot outlives a call. No method
+//! takes the id of a record without its domain. Callers pass in clock and randomness.
 
 mod admin;
+mod chunk_work;
 mod error;
 mod idempotency;
 mod issue_commands;
@@ -20,6 +24,7 @@ mod upkeep;
 mod work;
 
 pub use admin::*;
+pub use chunk_work::ChunkWork;
 pub use error::{StoreError, StoreFuture};
 pub use idempotency::*;
 pub use issue_commands::*;

@@ -3,21 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
-use caseload_model::issue::{DeskAddresses, NewIssue};
-use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::{AppPatch, CorePatch, CoreTarget, NewCoreProfile};
-use caseload_model::record::{PreparedEntry, Rejection};
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::DeskAddresses;
+use caseload_model::payload::Block;
 use caseload_model::task::{Action, Task};
 use caseload_model::time::{Clock, UnixMillis};
 use tokio::sync::watch;
 
-use super::StoreFuture;
+use super::{ChunkWork, StoreFuture};
 
 /// Running tasks. A server works only on tasks that the store has leased to it.
 pub trait Work: Send + Sync + 'static {
@@ -137,94 +134,6 @@ pub struct ClaimedTask {
 pub struct RenewLeases {
     pub server: String,
     pub lease_until: UnixMillis,
-}
-
-/// Validated entries; one variant for each action.
-#[derive(Debug, Clone)]
-pub enum ChunkWork {
-    CreateCoreProfiles(Vec<PreparedEntry<NewCoreProfile>>),
-    UpdateCoreProfiles(Vec<PreparedEntry<CorePatch>>),
-    UpsertCoreProfiles(Vec<PreparedEntry<CorePatch>>),
-    DeleteCoreProfiles(Vec<PreparedEntry<CoreTarget>>),
-    UpdateAppProfiles(Vec<PreparedEntry<AppPatch>>),
-    DeleteAppProfiles(Vec<PreparedEntry<String>>),
-    GetCoreProfiles(Vec<PreparedEntry<CoreProfileId>>),
-    GetAppProfiles(Vec<PreparedEntry<String>>),
-    ImportIssues(Vec<PreparedEntry<NewIssue>>),
-    DeleteIssues(Vec<PreparedEntry<u64>>),
-}
-
-impl ChunkWork {
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::CreateCoreProfiles(entries) => entries.len(),
-            Self::UpdateCoreProfiles(entries) | Self::UpsertCoreProfiles(entries) => entries.len(),
-            Self::UpdateAppProfiles(entries) => entries.len(),
-            Self::GetCoreProfiles(entries) => entries.len(),
-            Self::DeleteCoreProfiles(entries) => entries.len(),
-            Self::DeleteAppProfiles(entries) | Self::GetAppProfiles(entries) => entries.len(),
-            Self::ImportIssues(entries) => entries.len(),
-            Self::DeleteIssues(entries) => entries.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A part of the entries.
-    #[must_use]
-    pub fn part(&self, range: Range<usize>) -> Self {
-        match self {
-            Self::CreateCoreProfiles(entries) => Self::CreateCoreProfiles(entries[range].to_vec()),
-            Self::UpdateCoreProfiles(entries) => Self::UpdateCoreProfiles(entries[range].to_vec()),
-            Self::UpsertCoreProfiles(entries) => Self::UpsertCoreProfiles(entries[range].to_vec()),
-            Self::DeleteCoreProfiles(entries) => Self::DeleteCoreProfiles(entries[range].to_vec()),
-            Self::UpdateAppProfiles(entries) => Self::UpdateAppProfiles(entries[range].to_vec()),
-            Self::DeleteAppProfiles(entries) => Self::DeleteAppProfiles(entries[range].to_vec()),
-            Self::GetCoreProfiles(entries) => Self::GetCoreProfiles(entries[range].to_vec()),
-            Self::GetAppProfiles(entries) => Self::GetAppProfiles(entries[range].to_vec()),
-            Self::ImportIssues(entries) => Self::ImportIssues(entries[range].to_vec()),
-            Self::DeleteIssues(entries) => Self::DeleteIssues(entries[range].to_vec()),
-        }
-    }
-
-    /// An entry that is an error without being read.
-    pub fn rejected(action: Action, entry: Entry, why: Rejection) -> Self {
-        match action {
-            Action::CreateCoreProfiles => {
-                Self::CreateCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::UpdateCoreProfiles => {
-                Self::UpdateCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::UpsertCoreProfiles => {
-                Self::UpsertCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::DeleteCoreProfiles => {
-                Self::DeleteCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::DeleteAppProfiles => {
-                Self::DeleteAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::UpdateAppProfiles => {
-                Self::UpdateAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::GetCoreProfiles => {
-                Self::GetCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::GetAppProfiles => {
-                Self::GetAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::ImportIssues => {
-                Self::ImportIssues(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-            Action::DeleteIssues => {
-                Self::DeleteIssues(vec![PreparedEntry { entry, item: Err(why) }])
-            }
-        }
-    }
 }
 
 /// Validated entries of one payload block.

@@ -168,7 +168,7 @@ impl ChunkBlocks {
 
     /// Fails unless the block has entries to apply, of the task's action.
     fn check(&self, part: &ChunkEntries) -> Result<(), StoreError> {
-        let fits = work_fits(self.action, &part.work) && part.from < part.work.len();
+        let fits = part.work.action() == self.action && part.from < part.work.len();
         if fits { Ok(()) } else { Err(misfit(&self.task_id)) }
     }
 }
@@ -187,44 +187,10 @@ impl ChunkEntries {
     /// Index, in the task, of the entry at `at`, or the index after the block's last entry.
     pub fn index_before(&self, at: usize) -> u32 {
         if at < self.work.len() {
-            entry_index(&self.work, at)
+            self.work.entry(at).index
         } else {
-            entry_index(&self.work, at - 1) + 1
+            self.work.entry(at - 1).index + 1
         }
-    }
-}
-
-const fn work_fits(action: Action, work: &ChunkWork) -> bool {
-    matches!(
-        (action, work),
-        (Action::CreateCoreProfiles, ChunkWork::CreateCoreProfiles(_))
-            | (Action::UpdateCoreProfiles, ChunkWork::UpdateCoreProfiles(_))
-            | (Action::UpdateAppProfiles, ChunkWork::UpdateAppProfiles(_))
-            | (Action::GetCoreProfiles, ChunkWork::GetCoreProfiles(_))
-            | (Action::UpsertCoreProfiles, ChunkWork::UpsertCoreProfiles(_))
-            | (Action::DeleteCoreProfiles, ChunkWork::DeleteCoreProfiles(_))
-            | (Action::DeleteAppProfiles, ChunkWork::DeleteAppProfiles(_))
-            | (Action::GetAppProfiles, ChunkWork::GetAppProfiles(_))
-            | (Action::ImportIssues, ChunkWork::ImportIssues(_))
-            | (Action::DeleteIssues, ChunkWork::DeleteIssues(_))
-    )
-}
-
-/// The index, in its task, of the entry at `at`.
-fn entry_index(work: &ChunkWork, at: usize) -> u32 {
-    match work {
-        ChunkWork::CreateCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::UpdateCoreProfiles(entries) | ChunkWork::UpsertCoreProfiles(entries) => {
-            entries[at].entry.index
-        }
-        ChunkWork::UpdateAppProfiles(entries) => entries[at].entry.index,
-        ChunkWork::GetCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::DeleteCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::DeleteAppProfiles(entries) | ChunkWork::GetAppProfiles(entries) => {
-            entries[at].entry.index
-        }
-        ChunkWork::ImportIssues(entries) => entries[at].entry.index,
-        ChunkWork::DeleteIssues(entries) => entries[at].entry.index,
     }
 }
 

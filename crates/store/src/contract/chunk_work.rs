@@ -1,0 +1,130 @@
+//! The validated entries of a chunk. One table names the actions with the types that their entries
+//! are validated into; every method that treats all actions alike is made from it.
+
+use std::ops::Range;
+
+use caseload_model::ids::{CoreProfileId, DomainName};
+use caseload_model::issue::{self, DeskAddresses, NewIssue};
+use caseload_model::payload::{Block, Entry};
+use caseload_model::profile::{self, AppPatch, CorePatch, CoreTarget, NewCoreProfile};
+use caseload_model::record::{PreparedEntry, Rejection};
+use caseload_model::task::Action;
+
+/// The actions, each with the type that its entries are validated into.
+macro_rules! chunk_work {
+    ($($action:ident: $item:ty;)+) => {
+        /// Validated entries; one variant for each action.
+        #[derive(Debug, Clone)]
+        pub enum ChunkWork {
+            $($action(Vec<PreparedEntry<$item>>),)+
+        }
+
+        impl ChunkWork {
+            /// The action whose entries these are.
+            pub const fn action(&self) -> Action {
+                match self {
+                    $(Self::$action(_) => Action::$action,)+
+                }
+            }
+
+            /// Number of entries.
+            pub const fn len(&self) -> usize {
+                match self {
+                    $(Self::$action(entries) => entries.len(),)+
+                }
+            }
+
+            /// The entry at a position, as the payload has it.
+            pub fn entry(&self, at: usize) -> &Entry {
+                match self {
+                    $(Self::$action(entries) => &entries[at].entry,)+
+                }
+            }
+
+            /// A part of the entries.
+            #[must_use]
+            pub fn part(&self, range: Range<usize>) -> Self {
+                match self {
+                    $(Self::$action(entries) => Self::$action(entries[range].to_vec()),)+
+                }
+            }
+
+            /// An entry that is an error without being read.
+            pub fn rejected(action: Action, entry: Entry, why: Rejection) -> Self {
+                match action {
+                    $(Action::$action => {
+                        Self::$action(vec![PreparedEntry { entry, item: Err(why) }])
+                    })+
+                }
+            }
+
+            /// Adds the entries of the block that follows, which begins at byte `offset` now.
+            ///
+            /// # Panics
+            ///
+            /// If they are entries of another action.
+            pub fn append(&mut self, behind: Self, offset: usize) {
+                match (self, behind) {
+                    $((Self::$action(entries), Self::$action(behind)) => {
+                        entries.extend(behind.into_iter().map(|PreparedEntry { entry, item }| {
+                            PreparedEntry { entry: entry.moved(offset), item }
+                        }));
+                    })+
+                    _ => unreachable!("the blocks of a task have one action"),
+                }
+            }
+        }
+    };
+}
+
+chunk_work! {
+    CreateCoreProfiles: NewCoreProfile;
+    UpdateCoreProfiles: CorePatch;
+    UpsertCoreProfiles: CorePatch;
+    DeleteCoreProfiles: CoreTarget;
+    UpdateAppProfiles: AppPatch;
+    DeleteAppProfiles: String;
+    GetCoreProfiles: CoreProfileId;
+    GetAppProfiles: String;
+    ImportIssues: NewIssue;
+    DeleteIssues: u64;
+}
+
+impl ChunkWork {
+    /// Validates every entry of a block by the rules of its action. An import fills the addresses
+    /// into messages of the desk.
+    pub fn prepare(
+        action: Action,
+        (domain, addresses): (&DomainName, &DeskAddresses),
+        block: &Block,
+    ) -> Self {
+        match action {
+            Action::CreateCoreProfiles => Self::CreateCoreProfiles(profile::prepare_creates(block)),
+            Action::UpdateCoreProfiles => {
+                Self::UpdateCoreProfiles(profile::prepare_core_updates(block))
+            }
+            Action::UpsertCoreProfiles => {
+                Self::UpsertCoreProfiles(profile::prepare_core_upserts(block))
+            }
+            Action::DeleteCoreProfiles => {
+                Self::DeleteCoreProfiles(profile::prepare_core_deletes(block))
+            }
+            Action::UpdateAppProfiles => {
+                Self::UpdateAppProfiles(profile::prepare_app_updates(block))
+            }
+            Action::DeleteAppProfiles => {
+                Self::DeleteAppProfiles(profile::prepare_app_deletes(block))
+            }
+            Action::GetCoreProfiles => Self::GetCoreProfiles(profile::prepare_core_gets(block)),
+            Action::GetAppProfiles => Self::GetAppProfiles(profile::prepare_app_gets(block)),
+            Action::ImportIssues => {
+                Self::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
+            }
+            Action::DeleteIssues => Self::DeleteIssues(issue::prepare_issue_deletes(block)),
+        }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -7,7 +7,7 @@ use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
 use caseload_store::admin::{ENTRY_TABLES, removal_step};
 
-use crate::engine::Client;
+use crate::engine::{Client, Engine};
 
 /// The ids and names of all domains.
 pub(super) async fn ids_and_names(client: &Client) -> Result<Vec<(i64, String)>, StoreError> {
@@ -32,7 +32,11 @@ pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(
 
 /// The next step of a removal. Returns false if no removal is pending, or if other servers work on
 /// all of them.
-pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
+pub(super) async fn remove_step(engine: &Engine) -> Result<bool, StoreError> {
+    engine.write((), |client, ()| Box::pin(continue_removal(client))).await
+}
+
+async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
     let select = "SELECT removed_id FROM domain_removals LIMIT 1 FOR UPDATE SKIP LOCKED";
     let Some(removal) = client.row_opt(select, &[]).await? else { return Ok(false) };
     let removed: i64 = removal.get(0);

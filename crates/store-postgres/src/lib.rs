@@ -1,6 +1,6 @@
 //! The backend for many servers: one PostgreSQL database, any number of servers over it.
-//! [`contract`] hands each method to the module with its SQL, which runs in one transaction on a
-//! connection of the pool ([`engine`]). Every key begins with the domain, so that the tables can be
+//! Reads and writes run in modules with their SQL, each in one transaction on a connection of the
+//! pool ([`engine`]). Every key begins with the domain, so that the tables can be
 //! distributed by it. Invariant: no server has state of record in its memory.
 
 mod address;

@@ -1,24 +1,29 @@
-//! The opened store: its engine, its notifications, and the helpers that the methods of the
-//! contract use to run work on the engine.
+//! The opened store: its engine, its notifications, and how it runs reads and writes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::Task;
+use caseload_model::task::{Family, Task};
 use caseload_store::fair_slots::NO_DOMAIN;
+use caseload_store::query::{RenderedPage, Rendering, Request};
 use caseload_store::sql::Query;
-use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
-use futures_util::future::BoxFuture;
+use caseload_store::tasks as rules;
+use caseload_store::throttle::Throttle;
+use caseload_store::{
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, StoreError,
+    StoreFuture, StoreMetrics,
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::address::PostgresAddress;
-use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
+use crate::engine::{BlockingClient, Engine, Listener, READ_BUDGET};
 use crate::node_watch::NodeWatch;
 use crate::probe::Probe;
 use crate::tasks::{Avoided, Leases};
 use crate::tx::DomainTx;
-use crate::{copy, issues, notify};
+use crate::{copy, domains, issues, notify, tasks};
 
 /// An opened PostgreSQL store.
 #[derive(Debug)]
@@ -68,50 +73,61 @@ impl PostgresStore {
             node_watch: Mutex::new(node_watch),
         })
     }
+}
 
-    /// The answer to a query.
-    pub(crate) fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
-        let read = self.engine.read(None, query, |client, query| Box::pin(client.answer_to(query)));
-        Box::pin(read)
-    }
+impl Backend for PostgresStore {
+    type Tx<'t> = BlockingClient<'t>;
+    type DomainTx<'t> = DomainTx<'t>;
+    type Issues<'t> = issues::IssueSource<'t>;
 
-    /// The answer to a query that has one row at most.
-    pub(crate) fn find<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Option<T>> {
-        let rows = self.ask(query);
-        Box::pin(async move { Ok(rows.await?.pop()) })
-    }
-
-    /// A read by the rules that all backends share.
-    pub(crate) fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.read_for(NO_DOMAIN, work)
+        let work = move |db: &BlockingClient<'_>, _: &mut Throttle| work(db);
+        Box::pin(self.engine.read_blocking(NO_DOMAIN, READ_BUDGET, false, work))
     }
 
-    fn read_for<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        Box::pin(self.engine.read_blocking(domain, READ_BUDGET, false, move |db, _| work(db)))
+        Box::pin(
+            self.engine.read_blocking(domain, READ_BUDGET, false, move |db, _| {
+                work(DomainTx { db, domain })
+            }),
+        )
     }
 
-    pub(crate) fn write<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
+    fn read_issues<T, F>(
+        &self,
+        domain: DomainId,
+        budget: Duration,
+        is_long: bool,
+        work: F,
+    ) -> StoreFuture<'_, T>
     where
-        C: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'a> Fn(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>
+        F: FnOnce(&issues::IssueSource<'_>, &mut Throttle) -> Result<T, StoreError>
             + Send
-            + Sync
             + 'static,
     {
-        Box::pin(self.engine.write(command, work))
+        Box::pin(self.engine.read_blocking(domain, budget, is_long, move |db, throttle| {
+            work(&issues::IssueSource { db, domain }, throttle)
+        }))
     }
 
-    /// A write by the rules that all backends share, in one domain.
-    pub(crate) fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: Fn(&BlockingClient<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+    {
+        Box::pin(self.engine.write_blocking(work))
+    }
+
+    fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
@@ -124,44 +140,63 @@ impl PostgresStore {
         }))
     }
 
-    /// [`PostgresStore::read`] in one domain.
-    pub(crate) fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
-    where
-        T: Send + 'static,
-        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.read_for(domain, move |db| work(DomainTx { db, domain }))
+    fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
+        let read = self.engine.read(None, query, |client, query| Box::pin(client.answer_to(query)));
+        Box::pin(read)
     }
 
-    /// Sends a wake-up after a write that may have made tasks runnable.
-    pub(crate) fn and_wake<'a, T: Send + 'a>(
-        &'a self,
-        written: StoreFuture<'a, T>,
-    ) -> StoreFuture<'a, T> {
+    fn accept_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
+        let accepted = self.write_in(command.domain, move |tx| rules::accept(&tx, &command));
         Box::pin(async move {
-            let answer = written.await?;
-            wake(&self.wake_ups);
-            Ok(answer)
+            let accepted = accepted.await?;
+            self.wake();
+            Ok(accepted)
         })
     }
 
-    /// Has deltas compacted after a write of issues.
-    pub(crate) fn and_compact<'a, T: Send + 'a>(
-        &'a self,
+    fn wake(&self) {
+        wake(&self.wake_ups);
+    }
+
+    fn note(&self, task: &Task) {
+        StoreMetrics::count(&mut self.completed.lock(), task);
+    }
+
+    fn ends_of_tasks(&self) -> watch::Receiver<u64> {
+        self.wake_ups.subscribe()
+    }
+
+    fn refuse_pending(&self, domain: DomainId, family: Family, id: String) -> StoreFuture<'_, ()> {
+        Box::pin(async move { tasks::refuse_pending(&self.engine, domain, family, &id).await })
+    }
+
+    fn remove_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let begin = self
+                .engine
+                .write(domain, |client, domain| Box::pin(domains::begin_removal(client, *domain)));
+            begin.await?;
+            while domains::remove_step(&self.engine).await? {}
+            Ok(())
+        })
+    }
+
+    async fn list_at_once(
+        &self,
         domain: DomainId,
-        written: impl Future<Output = Result<T, StoreError>> + Send + 'a,
-    ) -> StoreFuture<'a, T> {
-        Box::pin(async move {
-            let answer = written.await?;
-            self.compactor.note(domain);
-            Ok(answer)
-        })
+        budget: Duration,
+        request: Request<'_>,
+        rendering: Rendering,
+    ) -> Result<Option<(Option<u64>, RenderedPage)>, StoreError> {
+        issues::one_flight(&self.engine, budget, domain, request, &rendering).await
     }
 
-    /// Counts a task that may have completed by the last commit.
-    pub(crate) fn note(&self, task: &Task) {
-        let mut completed = self.completed.lock();
-        StoreMetrics::count(&mut completed, task);
+    fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
+        Box::pin(issues::get(&self.engine, request))
+    }
+
+    fn issues_written(&self, domain: DomainId) {
+        self.compactor.note(domain);
     }
 }
 

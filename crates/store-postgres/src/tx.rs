@@ -19,7 +19,7 @@ use crate::engine::{BlockingClient, Client, Params};
 
 /// One domain, in a transaction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct DomainTx<'c> {
+pub struct DomainTx<'c> {
     pub(crate) db: &'c BlockingClient<'c>,
     pub(crate) domain: DomainId,
 }

@@ -1,6 +1,5 @@
-//! The embedded backend: one SQLite file. [`contract`] hands each method to the module with its
-//! SQL, which runs on the writer thread or on a reader of the pool ([`engine`]). Every key begins
-//! with the domain.
+//! The embedded backend: one SQLite file. Reads and writes run in modules with their SQL, on a
+//! reader of the pool or on the writer thread ([`engine`]). Every key begins with the domain.
 
 mod backup;
 mod check;

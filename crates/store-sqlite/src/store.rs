@@ -1,13 +1,18 @@
-//! The opened store: its engine, its notifications, and the helpers that the methods of the
-//! contract use to run work on the engine.
+//! The opened store: its engine, its notifications, and how it runs reads and writes.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
-use caseload_store::sql::{Query, Sql};
-use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
+use caseload_store::sql::{Query, Sql as _};
+use caseload_store::tasks as rules;
+use caseload_store::throttle::Throttle;
+use caseload_store::{
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, StoreError,
+    StoreFuture, StoreMetrics,
+};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -16,7 +21,7 @@ use crate::engine::{Engine, LastMember, READ_BUDGET, Weight, WriteContext};
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
 use crate::tx::{DomainTx, Tx};
-use crate::{Fault, boxed, copy, domains, tasks};
+use crate::{boxed, copy, domains, issues, tasks};
 
 /// An opened SQLite store.
 #[derive(Debug)]
@@ -60,35 +65,22 @@ impl SqliteStore {
     pub fn commits(&self) -> u64 {
         self.engine.commits()
     }
+}
 
-    pub(crate) fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
+impl Backend for SqliteStore {
+    type Tx<'t> = Tx<'t>;
+    type DomainTx<'t> = DomainTx<'t>;
+    type Issues<'t> = issues::IssueSource<'t>;
+
+    fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        boxed(self.engine.read(work))
+        boxed(self.engine.read(move |conn| Ok(work(&Tx(conn))?)))
     }
 
-    /// The answer to a query.
-    pub(crate) fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
-        self.read(move |conn| Ok(Tx(conn).ask(&query)?))
-    }
-
-    /// The answer to a query that has one row at most.
-    pub(crate) fn find<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Option<T>> {
-        self.read(move |conn| Ok(Tx(conn).ask(&query)?.pop()))
-    }
-
-    pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    {
-        self.write_weighing(Weight::Small, work)
-    }
-
-    /// [`SqliteStore::read`] in one domain.
-    pub(crate) fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -97,51 +89,89 @@ impl SqliteStore {
         boxed(self.engine.read_in(domain, Some(READ_BUDGET), work))
     }
 
-    /// [`SqliteStore::write`] in one domain.
-    pub(crate) fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    fn read_issues<T, F>(
+        &self,
+        domain: DomainId,
+        budget: Duration,
+        is_long: bool,
+        work: F,
+    ) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&issues::IssueSource<'_>, &mut Throttle) -> Result<T, StoreError>
+            + Send
+            + 'static,
     {
-        self.write(move |conn| Ok(work(DomainTx { conn, domain })?))
+        let further = self.engine.further_readers();
+        boxed(self.engine.read_throttled(domain, Some(budget), is_long, move |conn, throttle| {
+            Ok(work(&issues::IssueSource::new(conn, domain).with(&further), throttle)?)
+        }))
     }
 
-    pub(crate) fn write_weighing<T, F>(&self, weight: Weight, work: F) -> StoreFuture<'_, T>
+    fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        F: Fn(&Tx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
-        let work = move |conn: &Connection, _: &WriteContext<'_>| work(conn);
-        boxed(self.engine.write_weighing(weight, work))
+        boxed(self.engine.write(move |conn, _| Ok(work(&Tx(conn))?)))
     }
 
-    /// Sends a wake-up after a write that may have made tasks runnable.
-    pub(crate) fn and_wake<'a, T: Send + 'a>(
-        &'a self,
-        written: StoreFuture<'a, T>,
-    ) -> StoreFuture<'a, T> {
-        Box::pin(async move {
-            let answer = written.await?;
-            self.slot_leasing.wake();
-            Ok(answer)
-        })
+    fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+    {
+        boxed(self.engine.write(move |conn, _| Ok(work(DomainTx { conn, domain })?)))
     }
 
-    /// Counts a task that may have completed by the last commit, and notifies those that wait for
-    /// it.
-    pub(crate) fn note(&self, task: &Task) {
+    fn write_long_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+    {
+        let work =
+            move |conn: &Connection, _: &WriteContext<'_>| Ok(work(DomainTx { conn, domain })?);
+        boxed(self.engine.write_weighing(Weight::Long, work))
+    }
+
+    fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
+        self.read(move |tx| tx.ask(&query))
+    }
+
+    fn accept_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
+        let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
+        boxed(self.engine.write_weighing(weight, move |conn, context| {
+            let domain = command.domain;
+            let accepted = rules::accept(&DomainTx { conn, domain }, &command)?;
+            context.made_runnable(command.now);
+            Ok(accepted)
+        }))
+    }
+
+    fn wake(&self) {
+        self.slot_leasing.wake();
+    }
+
+    fn note(&self, task: &Task) {
         if task.outcome.is_some() {
             self.ends.send_modify(|ended| *ended = ended.wrapping_add(1));
         }
         StoreMetrics::count(&mut self.completed.lock(), task);
     }
 
-    /// Does the same after a write is committed.
-    pub(crate) fn and_note<'a>(&'a self, written: StoreFuture<'a, Task>) -> StoreFuture<'a, Task> {
+    fn ends_of_tasks(&self) -> watch::Receiver<u64> {
+        self.ends.subscribe()
+    }
+
+    fn remove_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            let task = written.await?;
-            self.note(&task);
-            Ok(task)
+            self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
+            Ok(domains::finish_removals(&self.engine).await?)
         })
+    }
+
+    fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
+        let budget = Some(request.budget);
+        boxed(self.engine.read_in(request.domain, budget, move |conn| issues::get(conn, &request)))
     }
 }

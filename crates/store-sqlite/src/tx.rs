@@ -19,11 +19,11 @@ use crate::{Fault, store_error};
 
 /// All domains, in the transaction of the connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tx<'c>(pub(crate) &'c Connection);
+pub struct Tx<'c>(pub(crate) &'c Connection);
 
 /// One domain, in the transaction of the connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct DomainTx<'c> {
+pub struct DomainTx<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) domain: DomainId,
 }

@@ -1,14 +1,16 @@
 //! The store of Caseload: the contract ([`Store`]) of plain-data commands and bounded reads, and
 //! the rules that every backend shares, with the statements that both databases read the same
-//! ([`sql`]). A backend is a crate of its own; it implements the contract with its own engine,
-//! migrations and further statements, and uses the modules below. The planners of the model decide
-//! about profiles and issues; a backend commits their plans.
+//! ([`sql`]). A backend is a crate of its own, with its own engine, migrations and further
+//! statements. It implements [`Backend`], which gives it half of the contract, and the other half
+//! with the modules below. The planners of the model decide about profiles and issues; a backend
+//! commits their plans.
 
 mod contract;
 
 // For backends.
 pub mod admin;
 pub mod attachments;
+mod backend;
 pub mod check;
 pub mod checksum;
 pub mod copy;
@@ -31,6 +33,7 @@ pub mod term_changes;
 pub mod text_index;
 pub mod throttle;
 
+pub use backend::Backend;
 pub use contract::*;
 pub use opening::{InvalidLocation, OpenMode};
 pub use outage::{OutageLine, OutageLog};

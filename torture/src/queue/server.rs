@@ -12,7 +12,8 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateBackup,
-    FailAttempt, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Upkeep, Work,
+    FailAttempt, Payloads, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Upkeep,
+    Work,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -53,6 +54,18 @@ impl Server {
     }
 }
 
+impl Payloads for Server {
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let block = self.coordinator.store.payload_block(domain, task_id, from_index);
+        Box::pin(async move { block })
+    }
+}
+
 impl Work for Server {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
         Box::pin(async move {
@@ -86,16 +99,6 @@ impl Work for Server {
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         let released = self.coordinator.store.release_leases(server);
         Box::pin(async move { released })
-    }
-
-    fn payload_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        let block = self.coordinator.store.payload_block(domain, task_id, from_index);
-        Box::pin(async move { block })
     }
 
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {

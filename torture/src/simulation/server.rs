@@ -11,8 +11,8 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask,
-    CreateBackup, EntrySource, FailAttempt, NextEntries, RenewLeases, SettleTexts, StoreError,
-    StoreFuture, StoreMetrics, Upkeep, Work, WorkerSlots,
+    CreateBackup, EntrySource, FailAttempt, NextEntries, Payloads, RenewLeases, SettleTexts,
+    StoreError, StoreFuture, StoreMetrics, Upkeep, Work, WorkerSlots,
 };
 use caseload_store_sqlite::{InMemoryStore, WithLeases};
 use parking_lot::Mutex;
@@ -103,6 +103,19 @@ impl Server {
     }
 }
 
+impl Payloads for Server {
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let id = task_id.to_owned();
+        let run = move |store: &InMemoryStore| store.payload_block(domain, &id, from_index);
+        self.call(Request("reads of a payload", Some(domain)), run, |_, _| {})
+    }
+}
+
 impl Work for Server {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
         let run = move |store: &InMemoryStore| store.claim_tasks(&command);
@@ -131,17 +144,6 @@ impl Work for Server {
         let server = server.to_owned();
         let run = move |store: &InMemoryStore| store.release_leases(&server);
         self.call(Request("releases", None), run, |world, ()| world.wake_all())
-    }
-
-    fn payload_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        let id = task_id.to_owned();
-        let run = move |store: &InMemoryStore| store.payload_block(domain, &id, from_index);
-        self.call(Request("reads of a payload", Some(domain)), run, |_, _| {})
     }
 
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {

@@ -142,7 +142,7 @@ impl PayloadReader {
     /// The next lines; `None` at the end.
     async fn read(&mut self) -> Result<Option<Bytes>, StoreError> {
         while let Some(from) = self.next {
-            let block = self.store.kept_block(self.domain, &self.task_id, from).await?;
+            let block = self.store.payload_block(self.domain, &self.task_id, from).await?;
             let Some(bytes) = block else {
                 self.next = None;
                 break;

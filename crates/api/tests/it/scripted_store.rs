@@ -19,10 +19,10 @@ use caseload_store::{
     CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
     DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
     Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
-    ListTasks, PackedBlock, ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize,
-    RecordKind, RenderedIssue, RenderedProfile, SessionKind, SettleTexts, StageAttachment,
-    StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep,
+    ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind, SettleTexts,
+    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -218,6 +218,12 @@ impl Admin for ScriptedStore {
     }
 }
 
+impl Payloads for ScriptedStore {
+    unscripted! {
+        payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
+    }
+}
+
 impl Submit for ScriptedStore {
     unscripted! {
         stored_answer(domain: DomainId, key: &str)
@@ -227,7 +233,6 @@ impl Submit for ScriptedStore {
         retry_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
         whole_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
         entry_states(domain: DomainId, task_id: &str) -> EntryStates;
-        kept_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
     }
 
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {

@@ -10,8 +10,8 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Counts, Family, Task};
 use caseload_store::{
-    ApplyChunk, ChunkApplied, ChunkWork, ClaimTasks, ClaimedTask, Domain, FailAttempt, RecordKind,
-    RenewLeases, Store, StoreError, StoreFuture, Work, WorkerSlots,
+    ApplyChunk, ChunkApplied, ChunkWork, ClaimTasks, ClaimedTask, Domain, FailAttempt, Payloads,
+    RecordKind, RenewLeases, Store, StoreError, StoreFuture, Work, WorkerSlots,
 };
 use caseload_teststore::on_each_store;
 use parking_lot::Mutex;
@@ -70,6 +70,17 @@ fn strike(entries: &Strikes, indexes: &Range<u32>) -> bool {
     found.map(|(_, left)| *left -= 1).is_some()
 }
 
+impl Payloads for Interrupting {
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.store.payload_block(domain, task_id, from_index)
+    }
+}
+
 impl Work for Interrupting {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
         self.unless_dead(self.store.claim_tasks(command))
@@ -81,15 +92,6 @@ impl Work for Interrupting {
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         self.store.release_leases(server)
-    }
-
-    fn payload_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        self.store.payload_block(domain, task_id, from_index)
     }
 
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {

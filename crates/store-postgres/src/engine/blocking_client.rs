@@ -18,7 +18,7 @@ use caseload_store::StoreError;
 
 /// A transaction, used from a blocking thread.
 #[derive(Debug)]
-pub(crate) struct BlockingClient<'c> {
+pub struct BlockingClient<'c> {
     client: &'c Client,
     runtime: Handle,
     until: Option<Instant>,

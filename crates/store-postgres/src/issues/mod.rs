@@ -29,83 +29,20 @@ use caseload_model::issue_query::SortKey;
 
 use super::engine::{Engine, Session};
 use caseload_store::query::{
-    self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
-    is_expensive, is_expensive_count, page_of, step_of,
+    Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
 };
-use caseload_store::{
-    CountIssues, ExplainedStep, GetIssue, IssueCounts, IssuePage, IssueStep, ListIssues,
-    RenderedIssue, StepForm, StepIssues, StoreError,
-};
+use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
 pub(super) use sets::{apply as apply_delta, block_number};
-use source::IssueSource;
+pub(super) use source::IssueSource;
 pub(super) use text_index::{check as check_text_index, settle};
-
-pub(super) async fn list(
-    engine: &Arc<Engine>,
-    request: ListIssues,
-) -> Result<IssuePage, StoreError> {
-    let (budget, domain) = (request.budget, request.domain);
-    let (plan, rendering) = (Request::of_list(&request), Rendering::of_list(&request));
-    if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
-        return Ok(page_of(total.unwrap_or_default(), page));
-    }
-    let is_long = is_expensive(&request.query);
-    engine
-        .read_blocking(domain, budget, is_long, move |db, throttle| {
-            query::list(&IssueSource { db, domain }, &request, throttle)
-        })
-        .await
-}
-
-pub(super) async fn step(
-    engine: &Arc<Engine>,
-    request: StepIssues,
-) -> Result<IssueStep, StoreError> {
-    let (budget, domain) = (request.budget, request.domain);
-    let (plan, rendering) = (Request::of_step(&request), Rendering::of_step(&request));
-    if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
-        return Ok(step_of(total, page));
-    }
-    let is_long = is_expensive(&request.query);
-    engine
-        .read_blocking(domain, budget, is_long, move |db, throttle| {
-            query::step(&IssueSource { db, domain }, &request, throttle)
-        })
-        .await
-}
-
-pub(super) async fn count(
-    engine: &Arc<Engine>,
-    request: CountIssues,
-) -> Result<IssueCounts, StoreError> {
-    let (budget, domain) = (request.budget, request.domain);
-    let is_long = is_expensive_count(&request);
-    engine
-        .read_blocking(domain, budget, is_long, move |db, throttle| {
-            query::count(&IssueSource { db, domain }, &request, throttle)
-        })
-        .await
-}
-
-pub(super) async fn explain(
-    engine: &Arc<Engine>,
-    request: ListIssues,
-) -> Result<Vec<ExplainedStep>, StoreError> {
-    let domain = request.domain;
-    engine
-        .read_blocking(domain, request.budget, true, move |db, _| {
-            query::explain(&IssueSource { db, domain }, &request)
-        })
-        .await
-}
 
 /// Total and page, if the plan is one question and issues of usual size have room on the page: they
 /// come in one flight, without a thread that waits for answers.
-async fn one_flight(
+pub(super) async fn one_flight(
     engine: &Engine,
     budget: Duration,
     domain: DomainId,

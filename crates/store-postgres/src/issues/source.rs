@@ -43,8 +43,8 @@ const ISSUES_MAX: usize = 1000;
 const THESE_ROWS: &str = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
 
 /// One domain, in the snapshot of a transaction.
-#[derive(Clone, Copy)]
-pub(crate) struct IssueSource<'c> {
+#[derive(Debug, Clone, Copy)]
+pub struct IssueSource<'c> {
     pub(crate) db: &'c BlockingClient<'c>,
     pub(crate) domain: DomainId,
 }

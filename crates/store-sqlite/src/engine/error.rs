@@ -10,7 +10,7 @@ use rusqlite::ErrorCode;
 /// Why work on the database failed, in the words of the contract. Functions of this backend return
 /// it so that `?` takes errors of SQLite and of the shared rules alike.
 #[derive(Debug)]
-pub(crate) struct Fault(pub(crate) StoreError);
+pub struct Fault(pub(crate) StoreError);
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

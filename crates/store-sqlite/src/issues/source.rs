@@ -23,8 +23,8 @@ use crate::Fault;
 use crate::engine::FurtherReaders;
 
 /// The issues of one domain, in the snapshot of the connection.
-#[derive(Clone, Copy)]
-pub(crate) struct IssueSource<'c> {
+#[derive(Debug, Clone, Copy)]
+pub struct IssueSource<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) domain: DomainId,
     pub(crate) thresholds: Thresholds,

@@ -16,8 +16,21 @@ use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
 use crate::profiles::CLOCK_AHEAD_MS_MAX;
 
+/// Reading the stored payload of a task.
+pub trait Payloads: Send + Sync + 'static {
+    /// The first payload block with an entry at or after `from_index`, unpacked and encoded (see
+    /// `Block::decode`). Its first entries may precede `from_index`. Of a completed task, the
+    /// failed and unprocessed entries are there, and of a dry run all.
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
+}
+
 /// Creating, reading and cancelling tasks. Other servers may run them.
-pub trait Submit: Send + Sync + 'static {
+pub trait Submit: Payloads {
     /// Stores blocks of a payload before its task exists, so that an upload need not be held in
     /// memory whole. Each call is a small commit of its own.
     /// [`StoreError::AlreadyExists`](super::StoreError) if there is a task of that id.
@@ -54,15 +67,6 @@ pub trait Submit: Send + Sync + 'static {
     /// The failed and the unprocessed entries of a task so far; all are unprocessed if there is no
     /// such task.
     fn entry_states(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, EntryStates>;
-    /// The first stored payload block with an entry at or after `from_index`, unpacked and encoded
-    /// (see `Block::decode`). Of a completed task, the failed and unprocessed entries are there,
-    /// and of a dry run all.
-    fn kept_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// The first block of result or error records that begins at or after `from_index`.
     fn record_block(
         &self,

@@ -14,10 +14,10 @@ use caseload_model::task::{Action, Task};
 use caseload_model::time::{Clock, UnixMillis};
 use tokio::sync::watch;
 
-use super::{ChunkWork, StoreFuture};
+use super::{ChunkWork, Payloads, StoreFuture};
 
 /// Running tasks. A server works only on tasks that the store has leased to it.
-pub trait Work: Send + Sync + 'static {
+pub trait Work: Payloads {
     /// Marks created tasks as queued and leases runnable ones to a server: of each domain the
     /// oldest unfinished task that writes, and tasks that only read in any order. A task whose
     /// server died waits instead, longer with each death.
@@ -26,14 +26,6 @@ pub trait Work: Send + Sync + 'static {
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()>;
     /// Ends all leases of a server that stops.
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()>;
-    /// The first payload block with an entry at or after `from_index`, unpacked and encoded (see
-    /// `Block::decode`). Its first entries may precede `from_index`.
-    fn payload_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// The entries of an unfinished task that have error records, by index.
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
     /// The addresses that an import fills into messages of the desk.

@@ -166,3 +166,43 @@ async fn a_deletion_that_was_interrupted_ends_with_the_next_start() {
         pending.query_row("SELECT count(*) FROM domain_removals", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
 }
+
+/// Two domains take turns with small tasks, so that their rows share pages, which split and merge.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_shared_pages_with_another_domain_leave_no_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = server(folder.path()).unwrap();
+    let domains = [domain(&served, "acme").await, domain(&served, "vanishing").await];
+    for round in 0..40_i64 {
+        for (domain, word) in domains.iter().zip(["remains", "vanishing"]) {
+            let long = |n: i64| format!("{word} ").repeat(1 + (n * 7 + round * 13) as usize % 90);
+            let profiles = (0..12).map(|n| {
+                let (uid, fields) = (format!("{word}-{round}-{n}"), json!({"note": long(n)}));
+                json!({"identities": [{"uid": uid}], "custom_fields": fields}).to_string()
+            });
+            let (task, profiles) = (format!("p{round}"), profiles.collect::<Vec<_>>());
+            run(&served, domain, &task, Action::CreateCoreProfiles, &profiles).await;
+            let made = results(&served, domain.id, &task).await;
+            let updates = made.iter().enumerate().map(|(n, line)| {
+                let fields = json!({"note": long(n as i64 + 3)});
+                json!({"core-profile-id": profile_id(line), "custom_fields": fields}).to_string()
+            });
+            let (task, updates) = (format!("u{round}"), updates.collect::<Vec<_>>());
+            run(&served, domain, &task, Action::UpdateCoreProfiles, &updates).await;
+            let issues = (0..12).map(|n| {
+                json!({
+                    "created_at": NOW.0 - round * 100 - n, "title": long(n),
+                    "author_email": format!("{word}-{round}-{n}@example.org"),
+                    "messages": [{"body": long(n + 5), "created_at": NOW.0}],
+                })
+                .to_string()
+            });
+            let (task, issues) = (format!("i{round}"), issues.collect::<Vec<_>>());
+            run(&served, domain, &task, Action::ImportIssues, &issues).await;
+        }
+    }
+    let command = admin(folder.path());
+    command.delete_domain(domains[1].id).await.unwrap();
+    assert_eq!(occurrences(folder.path(), "vanishing"), (0, 0));
+    assert_sound(&served).await;
+}

@@ -1,8 +1,8 @@
 //! Clears the remains of deleted rows in the file: in free pages, and in unused bytes of others.
 //! SQLite would overwrite them only as it needs the space. All pages are looked at, a few in each
 //! write, so that other writes go on in between; pages that have nothing to clear are not written.
-//! `secure_delete` alone would not be enough: rows that were moved or rewritten before the deletion
-//! began have left copies, too. An SQLite library that was built without its table of pages
+//! `secure_delete` would not be enough, even if it were always on: rows that SQLite moved when it
+//! split a page left copies. An SQLite library that was built without its table of pages
 //! (`sqlite_dbpage`) rewrites the whole file instead. Invariant: no row changes.
 
 mod page;

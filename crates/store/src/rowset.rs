@@ -25,6 +25,8 @@ const ARRAY_LENGTH_MAX: usize = 4096;
 /// has one container.
 const BITMAP_COOKIE: u32 = 12_346;
 const BITMAP_HEAD_BYTES: u32 = 16;
+/// The lower half of the cookie of one with runs.
+const RUNS_COOKIE: u16 = 12_347;
 
 /// The first byte of a blob names its form. To append larger rows to a list, append the bytes of
 /// their list without its first byte.
@@ -96,10 +98,21 @@ fn content(blob: &[u8]) -> Result<Content<'_>, StoreError> {
             _ => Err(damaged()),
         },
         Some((&BITMAP, bytes)) => {
-            RoaringBitmap::deserialize_from(bytes).map(Content::Rows).map_err(|_| damaged())
+            let rows = RoaringBitmap::deserialize_from(bytes).map_err(|_| damaged())?;
+            has_right_head(bytes, &rows).then_some(Content::Rows(rows)).ok_or_else(damaged)
         }
         _ => Err(damaged()),
     }
+}
+
+/// Whether the head of a container of runs is the one that its rows have. The reader of bitmaps
+/// ignores some of its bits, so that a wrong one would not be seen. The cookie is followed by a
+/// byte of flags, one for each container, by the key of the container, and by its length less one.
+fn has_right_head(bytes: &[u8], rows: &RoaringBitmap) -> bool {
+    let [a, b, _, _, flags, _, _, low, high, ..] = bytes else { return true };
+    let has_runs = u16::from_le_bytes([*a, *b]) == RUNS_COOKIE;
+    let length = u64::from(u16::from_le_bytes([*low, *high])) + 1;
+    !has_runs || (*flags == 1 && length == rows.len())
 }
 
 fn damaged() -> StoreError {
@@ -195,6 +208,19 @@ mod tests {
         {
             let read = decode(0, blob, &mut RoaringBitmap::new());
             assert!(matches!(read, Err(StoreError::Corrupt(_))), "{blob:?}");
+        }
+    }
+
+    #[test]
+    fn each_wrong_bit_of_a_set_of_runs_is_damage_or_another_set() {
+        let rows: RoaringBitmap = (70..900).chain(2_000..2_600).collect();
+        let blob = encode(&mut rows.clone()).unwrap();
+        assert_eq!(u16::from_le_bytes([blob[1], blob[2]]), RUNS_COOKIE);
+        for bit in 0..8 * blob.len() {
+            let mut wrong = blob.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            let mut read = RoaringBitmap::new();
+            assert!(decode(0, &wrong, &mut read).is_err() || read != rows, "bit {bit}");
         }
     }
 

@@ -81,9 +81,13 @@ pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn St
         StoreLocation::Sqlite(path) => {
             let path = path.clone();
             let opened = spawn_blocking(move || SqliteStore::open(&path, mode)).await;
-            Ok(Arc::new(opened.map_err(|ended| StoreError::Unavailable(ended.to_string()))??))
+            let opened = opened.map_err(|ended| StoreError::Unavailable(ended.to_string()))??;
+            Ok(caseload_store_sqlite::shared(opened))
         }
-        StoreLocation::Postgres(address) => Ok(Arc::new(PostgresStore::open(address, mode).await?)),
+        StoreLocation::Postgres(address) => {
+            let opened = PostgresStore::open(address, mode).await?;
+            Ok(caseload_store_postgres::shared(opened))
+        }
     }
 }
 

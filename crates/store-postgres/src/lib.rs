@@ -26,4 +26,4 @@ pub use address::{ADDRESS_EXAMPLE, PostgresAddress, shown};
 pub use copy::open_copy_end;
 pub use distribution::{Distribution, distribute};
 pub use engine::{LAYOUT, Placement, TablePlacement};
-pub use store::PostgresStore;
+pub use store::{PostgresStore, shared};

@@ -11,8 +11,8 @@ use caseload_store::sql::Query;
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, StoreError,
-    StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, Store,
+    StoreError, StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -41,6 +41,13 @@ pub struct PostgresStore {
     pub(crate) listener: Mutex<Option<Listener>>,
     /// Logs outages of nodes; servers on a cluster have it.
     pub(crate) node_watch: Mutex<Option<NodeWatch>>,
+}
+
+/// The store for callers that know no backend. Not inlined, so that the capabilities that all
+/// backends share are compiled in this crate and not once more in each caller's.
+#[inline(never)]
+pub fn shared(store: PostgresStore) -> Arc<dyn Store> {
+    Arc::new(store)
 }
 
 impl PostgresStore {

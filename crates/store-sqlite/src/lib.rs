@@ -21,4 +21,4 @@ mod tx;
 pub use copy::open_copy_end;
 pub(crate) use engine::error::{Fault, boxed, store_error};
 pub use in_memory::{InMemoryStore, WithLeases};
-pub use store::SqliteStore;
+pub use store::{SqliteStore, shared};

@@ -10,8 +10,8 @@ use caseload_store::sql::{Query, Sql as _};
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, StoreError,
-    StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, Store,
+    StoreError, StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -33,6 +33,13 @@ pub struct SqliteStore {
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Counts the ends of tasks.
     pub(crate) ends: watch::Sender<u64>,
+}
+
+/// The store for callers that know no backend. Not inlined, so that the capabilities that all
+/// backends share are compiled in this crate and not once more in each caller's.
+#[inline(never)]
+pub fn shared(store: SqliteStore) -> Arc<dyn Store> {
+    Arc::new(store)
 }
 
 impl SqliteStore {

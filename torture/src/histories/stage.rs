@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use bench::server::{Process, Store};
@@ -204,7 +204,19 @@ impl Stage {
     /// Verifies the store.
     pub(super) fn check(&self) -> Result<()> {
         let location = self.location.lock().clone();
-        block_in_place(|| Store::in_database(&location).check()).map(drop)
+        let begun = Instant::now();
+        loop {
+            match block_in_place(|| Store::in_database(&location).check()) {
+                // A database that was just promoted refuses connections for a moment.
+                Err(error)
+                    if begun.elapsed() < PATIENCE
+                        && error.to_string().contains("cannot be reached") =>
+                {
+                    block_in_place(|| std::thread::sleep(Duration::from_millis(500)));
+                }
+                checked => return checked.map(drop),
+            }
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The exit status of every command: 0 done, 1 done with failed entries, 2 the caller's mistake, 3
 //! server, network or store, 4 not allowed, 130 interrupted.
 
+use std::io::Read as _;
 use std::net::TcpListener;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{PATIENCE, Server, Workdir, signal, transcript_of};
@@ -195,6 +196,22 @@ fn every_command_that_is_interrupted_ends_with_130() {
     }
 }
 
+/// Waits until a command handles the signal INT, as Linux says, and a little longer, so that it
+/// usually is at work then.
+fn wait_until_interruptible(child: &Child) {
+    const INT: u64 = 1 << 1;
+    let begun = Instant::now();
+    while let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", child.id())) {
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & INT != 0 {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the command does not handle INT");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 #[test]
 fn a_command_that_waits_for_its_input_or_for_a_reader_of_its_output_is_interrupted_too() {
     let workdir = Workdir::new();
@@ -203,9 +220,9 @@ fn a_command_that_waits_for_its_input_or_for_a_reader_of_its_output_is_interrupt
         [&["issues", "import", "-"][..], &["bulk", "submit", "create_core_profiles", "-", "--wait"]]
     {
         let mut run = server.caseload(command);
-        let mut child = run.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut child = run.stdin(Stdio::piped()).spawn().unwrap();
         let _open = child.stdin.take();
-        std::thread::sleep(Duration::from_millis(500));
+        wait_until_interruptible(&child);
         signal(&child, "INT");
         assert_exit(&child.wait_with_output().unwrap(), 130, command);
     }
@@ -214,9 +231,18 @@ fn a_command_that_waits_for_its_input_or_for_a_reader_of_its_output_is_interrupt
     workdir.write("issues.jsonl", issue.repeat(200));
     server.good(&["issues", "import", "issues.jsonl"]);
     let mut child = server.caseload(&["issues", "export"]).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(1));
+    // The output has begun, so signals are handled; soon after, the pipe is full.
+    let mut unread = child.stdout.take().unwrap();
+    unread.read_exact(&mut [0]).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
     signal(&child, "INT");
     let begun = Instant::now();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the command does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(130));
 }

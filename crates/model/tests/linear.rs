@@ -18,6 +18,7 @@ use caseload_model::issue::{
     prepare_imports, visit_terms,
 };
 use caseload_model::issue_query::parse_list;
+use caseload_model::json::parse;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{prepare_app_updates, prepare_core_updates, prepare_creates};
 use caseload_model::time::UnixMillis;
@@ -180,6 +181,25 @@ fn the_work_of_an_imported_issue_grows_as_its_bytes_do() {
             Box::new(move || import(&entry))
         });
     }
+}
+
+#[test]
+fn the_work_of_a_map_grows_as_its_keys_do() {
+    let map = |keys: Vec<usize>| {
+        let members: Vec<String> = keys.iter().map(|key| format!("\"k{key}\":{key}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    assert_linear("the same keys in another order", |count| {
+        let (forth, back) = (map((0..count).collect()), map((0..count).rev().collect()));
+        Box::new(move || {
+            let (a, b) = (parse(forth.as_bytes()).unwrap(), parse(back.as_bytes()).unwrap());
+            assert!(a.same(&b) && b.same(&a));
+        })
+    });
+    assert_linear("one repeated key", |count| {
+        let twice = map((0..count).chain([count / 2]).collect());
+        Box::new(move || drop(black_box(parse(twice.as_bytes()).unwrap_err())))
+    });
 }
 
 #[test]

@@ -19,30 +19,32 @@ pub(crate) async fn interruptible<T>(
     work: impl Future<Output = Result<T, Failure>>,
     failure: impl FnOnce() -> Failure,
 ) -> Result<T, Failure> {
+    end_stuck_command()?;
     let mut signals = StopSignals::listen()?;
-    end_stuck_command();
     tokio::select! {
         done = work => done,
         () = signals.wait() => Err(failure()),
     }
 }
 
-/// Starts a thread that ends the process some time after a signal.
-fn end_stuck_command() {
-    std::thread::spawn(|| {
+/// Starts a thread that ends the process some time after a signal, even after one that arrives
+/// before the thread runs.
+fn end_stuck_command() -> Result<(), Failure> {
+    let mut signals = StopSignals::listen()?;
+    std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let waited = runtime.map(|runtime| {
             runtime.block_on(async {
-                StopSignals::listen()?.wait().await;
+                signals.wait().await;
                 tokio::time::sleep(GRACE).await;
-                Ok::<_, Failure>(())
-            })
+            });
         });
-        if matches!(waited, Ok(Ok(()))) {
+        if waited.is_ok() {
             note("error: interrupted");
             exit();
         }
     });
+    Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the main thread is stuck, and no store is open")]

@@ -24,25 +24,29 @@ mod steps;
 mod texts;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
-    Admin as _, CreateDomain, Domain, IdempotencyKey, Idempotent, OpenMode, StagePayload, Store,
-    StoreError, StoredAnswer,
+    Admin as _, ApplyChunk, ChunkEntries, CreateDomain, Domain, EntrySource, IdempotencyKey,
+    Idempotent, NextEntries, OpenMode, StagePayload, Store, StoreError, StoredAnswer,
 };
 use caseload_store_sqlite::SqliteStore;
 use caseload_testdata::SplitMix;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, poll_immediate};
+use tokio::sync::Notify;
 
 use crate::suite::support::{
-    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, later, next_block, run,
+    NOW, apply_all, assert_sound, block, chunk, claim, claim_at, domain, later, next_block, run,
     run_command, take_over, task_of, uid,
 };
 
 const CREATE: Action = Action::CreateCoreProfiles;
+/// How long a write may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn file(folder: &Path) -> PathBuf {
     folder.join("caseload.db")
@@ -115,21 +119,63 @@ async fn several_stores_can_open_a_new_file_at_once() {
     assert_eq!(server(folder.path()).unwrap().domains().await.unwrap(), []);
 }
 
+/// A source that says that it was asked, and blocks until the test answers.
+#[derive(Debug)]
+struct Gate {
+    asked: Notify,
+    answers: Mutex<Receiver<NextEntries>>,
+}
+
+impl Gate {
+    fn new() -> (Arc<Self>, SyncSender<NextEntries>) {
+        let (answer, answers) = sync_channel(1);
+        (Arc::new(Self { asked: Notify::new(), answers: Mutex::new(answers) }), answer)
+    }
+}
+
+impl EntrySource for Gate {
+    fn take(&self, _: Instant) -> NextEntries {
+        self.asked.notify_one();
+        self.answers.lock().unwrap().recv().unwrap_or(NextEntries::Ended)
+    }
+
+    fn give_back(&self, _: ChunkEntries) {}
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_small_writes_share_commits() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&folder.path().join("caseload.db"), OpenMode::Server).unwrap();
-    let before = store.commits();
-    let creations = (0..100).map(|n| {
-        let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
-        store.create_domain(CreateDomain { name, now: NOW, random: 0 })
+    let sqlite = Arc::new(SqliteStore::open(&file(folder.path()), OpenMode::Server).unwrap());
+    let store: Arc<dyn Store> = sqlite.clone();
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let (gate, answer) = Gate::new();
+    let first = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+    let applying = tokio::spawn({
+        let (store, following) = (store.clone(), Some(gate.clone() as Arc<dyn EntrySource>));
+        async move { store.apply_chunk(ApplyChunk { following, ..first }).await.unwrap() }
     });
+    gate.asked.notified().await;
+    // The chunk has the writer, so all of these wait for it.
+    let mut creations: Vec<_> = (0..100)
+        .map(|n| {
+            let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
+            sqlite.create_domain(CreateDomain { name, now: NOW, random: 0 })
+        })
+        .collect();
+    for creation in &mut creations {
+        assert!(poll_immediate(creation).await.is_none());
+    }
+    let before = sqlite.commits();
+    answer.send(NextEntries::Ended).unwrap();
+    assert_eq!(applying.await.unwrap().done, 1);
     let made = join_all(creations).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 50);
     let taken = |made: &&Result<_, _>| matches!(made, Err(StoreError::AlreadyExists { .. }));
     assert_eq!(made.iter().filter(taken).count(), 50, "each command fails alone");
-    let commits = store.commits() - before;
-    assert!(commits <= 30, "{commits} commits for 100 writes");
+    let commits = sqlite.commits() - before;
+    assert!(commits <= 8, "{commits} commits for a chunk and 100 writes");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,41 +183,32 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
-    // It depends on the machine whether the other write arrives in time. One round of ten is
-    // enough.
-    let mut ended_early = false;
-    for round in 0..10 {
-        // With so many identities, the chunk takes much longer than the time after which it yields.
-        let entry = |n: u32| {
-            let uid = |k: u32| format!(r#"{{"uid":"{round}-{n}-{k}"}}"#);
-            format!(r#"{{"identities":[{}]}}"#, (0..8).map(uid).collect::<Vec<_>>().join(","))
-        };
-        let entries: Vec<_> = (0..10_000).map(entry).collect();
-        let id = format!("t{round}");
-        store.create_task(task_of(&acme, &id, CREATE, &entries, 10_000)).await.unwrap();
-        let claimed = claim(&store, 1).await.remove(0);
-        let command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-        let applying = tokio::spawn({
-            let store = store.clone();
-            async move { store.apply_chunk(command).await.unwrap() }
-        });
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        domain(&store, &format!("other{round}")).await;
-        let applied = applying.await.unwrap();
-        assert_eq!(applied.task.counts.succeeded as usize, applied.done);
-        if applied.done == 10_000 {
-            continue;
-        }
-        ended_early = true;
-        assert_sound(&store).await;
-        let mut rest = claimed.clone();
-        rest.next_index = applied.done as u32;
-        rest.task = applied.task;
-        let task = apply_all(&store, &rest, NOW).await;
-        assert_eq!(task.counts.succeeded, 10_000);
-        break;
-    }
-    assert!(ended_early, "each of ten long chunks made another write wait");
+    let entries: Vec<_> = (0..3000).map(|n| uid(&n.to_string())).collect();
+    store.create_task(task_of(&acme, "t", CREATE, &entries, 3000)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let (gate, answer) = Gate::new();
+    let first = chunk(&claimed, block(&entries[..1], 0), NOW);
+    let following = chunk(&claimed, block(&entries[1..], 1), NOW).entries;
+    let command = ApplyChunk { following: Some(gate.clone()), ..first };
+    let applying = tokio::spawn({
+        let store = store.clone();
+        async move { store.apply_chunk(command).await.unwrap() }
+    });
+    gate.asked.notified().await;
+    // The chunk has the writer, so the other write waits, and most entries follow only now.
+    let mut other = store.ready();
+    assert!(poll_immediate(&mut other).await.is_none());
+    answer.send(NextEntries::Ready(following)).unwrap();
+    other.await.unwrap();
+    let applied = applying.await.unwrap();
+    assert_eq!(applied.task.counts.succeeded as usize, applied.done);
+    assert!(applied.done < 3000, "the other write waited for the whole chunk");
+    assert_sound(&store).await;
+    let mut rest = claimed.clone();
+    rest.next_index = applied.done as u32;
+    rest.task = applied.task;
+    let task = apply_all(&store, &rest, NOW).await;
+    assert_eq!(task.counts.succeeded, 3000);
     assert_sound(&store).await;
 }
 
@@ -195,48 +232,33 @@ async fn a_new_server_continues_after_the_last_whole_chunk() {
     assert_sound(&second).await;
 }
 
-/// The longest wait of a small write while `work` runs, and how long `work` takes.
-async fn longest_wait(
-    store: &Arc<dyn Store>,
-    work: impl Future<Output = ()> + Send + 'static,
-) -> (Duration, Duration) {
-    let began = Instant::now();
-    let working = tokio::spawn(work);
-    let mut longest = Duration::ZERO;
-    while !working.is_finished() {
-        let asked = Instant::now();
-        store.ready().await.unwrap();
-        longest = longest.max(asked.elapsed());
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    working.await.unwrap();
-    (longest, began.elapsed())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_large_dry_run_does_not_block_writers() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_does_not_block_writers() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
-    let pad = "x".repeat(200);
-    let entries: Vec<_> = (0..10_000).map(|n| uid(&format!("{pad}{n}"))).collect();
-    let mut command = task_of(&acme, "t", CREATE, &entries, 10_000);
+    let mut command = task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 2);
     command.dry_run = true;
     store.create_task(command).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
-    let command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-    let running = store.clone();
-    let (longest, took) = longest_wait(&store, async move {
-        assert_eq!(running.apply_chunk(command).await.unwrap().done, 10_000);
-    })
-    .await;
-    println!("dry run: {took:?}, longest wait of another write {longest:?}");
-    assert!(longest < Duration::from_millis(50) || longest < took / 2, "{longest:?} of {took:?}");
+    let (gate, answer) = Gate::new();
+    let first = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+    let command = ApplyChunk { following: Some(gate.clone()), ..first };
+    let running = tokio::spawn({
+        let store = store.clone();
+        async move { store.apply_chunk(command).await.unwrap() }
+    });
+    gate.asked.notified().await;
+    // Until the answer, the dry run is at work.
+    let other = tokio::time::timeout(PATIENCE, domain(&store, "other")).await;
+    assert!(other.is_ok(), "another write waits for the dry run");
+    answer.send(NextEntries::Ended).unwrap();
+    assert_eq!(running.await.unwrap().done, 2);
     assert_sound(&store).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn purging_does_not_block_writers() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_lets_others_write_after_each_small_part() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
@@ -245,16 +267,24 @@ async fn purging_does_not_block_writers() {
     // Values that are too long: every entry fails, so that payload and errors remain. Random digits
     // do not compress well.
     let entries: Vec<_> =
-        (0..2000).map(|_| uid(&(0..1000).map(|_| digits()).collect::<String>())).collect();
+        (0..800).map(|_| uid(&(0..1000).map(|_| digits()).collect::<String>())).collect();
     let task = run_command(&store, task_of(&acme, "t", CREATE, &entries, 50), NOW).await;
-    assert_eq!(task.counts.failed, 2000);
-    let purging = store.clone();
-    let (longest, took) = longest_wait(&store, async move {
-        while purging.purge_expired(later(1_000_000_000)).await.unwrap() {}
-    })
-    .await;
-    println!("removal: {took:?}, longest wait of another write {longest:?}");
-    assert!(longest < Duration::from_millis(50) || longest < took / 2, "{longest:?} of {took:?}");
+    assert_eq!(task.counts.failed, 800);
+    let conn = rusqlite::Connection::open(file(folder.path())).unwrap();
+    let bytes_of = |table: &str| {
+        let sum = format!("SELECT coalesce(sum(length(bytes)), 0) FROM {table}");
+        conn.query_row(&sum, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let bytes = || bytes_of("payload_blocks") + bytes_of("record_blocks");
+    let whole = bytes();
+    let mut left = whole;
+    // Each step is a write of its own, and others may go before the next one.
+    while store.purge_expired(later(1_000_000_000)).await.unwrap() {
+        let removed = left - bytes();
+        assert!(removed <= whole / 8, "one step removes {removed} of {whole} bytes");
+        left -= removed;
+    }
+    assert_eq!(left, 0);
     assert_sound(&store).await;
 }
 

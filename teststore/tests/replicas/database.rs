@@ -18,8 +18,8 @@ use tokio_postgres::{Client, Config, NoTls};
 /// How long dropping a database may take.
 const DROPPING_MAX: Duration = Duration::from_secs(5);
 
-/// How long a session may take to appear on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything may take on a loaded machine.
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A node of a cluster.
 pub(crate) struct Node {
@@ -93,12 +93,17 @@ impl Database {
 
     /// Waits for a session that matches an SQL condition on `pg_stat_activity`.
     pub(crate) async fn wait_for_session(&self, what: &str) {
+        self.wait_for_sessions(1, what).await;
+    }
+
+    /// Does the same until so many sessions match.
+    pub(crate) async fn wait_for_sessions(&self, count: i64, what: &str) {
         let select = format!(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
         );
         let (client, begun) = (self.client().await, Instant::now());
-        while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-            assert!(begun.elapsed() < PATIENCE, "no session matches: {what}");
+        while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) < count {
+            assert!(begun.elapsed() < PATIENCE, "fewer than {count} sessions match: {what}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use caseload_model::issue::write::{read_bulk_edit, read_create, read_edit, read_message};
 use caseload_model::issue_query::{
@@ -22,6 +22,7 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use super::Database;
+use super::database::PATIENCE;
 use crate::suite::support::{NOW, assert_sound, domain, import_of_authors, later, run};
 
 const BUDGET: Duration = Duration::from_secs(30);
@@ -344,15 +345,22 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
     let database = Database::new();
     let stores = [database.server(), database.server()];
     let acme = domain(&stores[0], "acme").await;
-    let done = AtomicBool::new(false);
+    let (done, written) = (AtomicBool::new(false), AtomicUsize::new(0));
     let cutter = async {
         while !done.load(Ordering::Relaxed) {
+            let before = written.load(Ordering::Relaxed);
             database.cut_connections().await;
             tokio::time::sleep(Duration::from_millis(20)).await;
+            // However slow the machine is, some writes get through between two cuts.
+            let begun = Instant::now();
+            while !done.load(Ordering::Relaxed) && written.load(Ordering::Relaxed) == before {
+                assert!(begun.elapsed() < PATIENCE, "no write is acknowledged");
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     };
     let writers = (0..6_usize).map(|writer| {
-        let (store, acme) = (&stores[writer % 2], &acme);
+        let (store, acme, written) = (&stores[writer % 2], &acme, &written);
         async move {
             let mut random = SplitMix::new(writer as u64);
             let mut ids = Vec::new();
@@ -368,6 +376,7 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
                     }
                 };
                 ids.push(id);
+                written.fetch_add(1, Ordering::Relaxed);
                 let change = RandomChange::draw(&mut random, &ids);
                 if let Err(StoreError::Corrupt(fault)) = change.apply(store, acme).await {
                     panic!("seed {writer}, round {n}, {change:?}: {fault}");

@@ -21,9 +21,9 @@ use super::Database;
 use super::database::opened;
 use crate::suite::support::{NOW, domain, run};
 
-/// How long each answer of the database is on its way.
-const DELAY: Duration = Duration::from_millis(100);
-const TRIES: usize = 5;
+/// How long each answer of the database is on its way, try after try. A busy machine may take
+/// longer to send questions that belong together, which are counted as several round trips then.
+const DELAYS_MS: [u64; 8] = [100, 100, 200, 400, 800, 1600, 1600, 1600];
 const ISSUES: i64 = 1100;
 /// A list, and its round trips. A set of more issues than are sorted takes one more: the sets of
 /// days, then the times of one day's issues.
@@ -87,17 +87,23 @@ async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
         let page = far.list_issues(request.clone()).await.unwrap();
         assert!(page.count > 0, "{text} finds issues");
         let mut fewest = u64::MAX;
-        for _ in 0..TRIES {
-            tokio::time::sleep(2 * DELAY).await;
+        for delay_ms in DELAYS_MS {
+            // Answers to the list before are all delivered, or late.
+            tokio::time::sleep(2 * trips.delay()).await;
+            trips.delay_ms.store(delay_ms, Ordering::SeqCst);
             trips.begun.store(0, Ordering::SeqCst);
+            trips.answered.store(true, Ordering::SeqCst);
             far.list_issues(request.clone()).await.unwrap();
             fewest = fewest.min(trips.begun.load(Ordering::SeqCst));
+            if fewest <= trips_max {
+                break;
+            }
         }
-        // A late answer to the list before can hide a question, so fewer prove nothing.
         if fewest > trips_max {
             over.push((text, fewest, trips_max));
         }
     }
+    trips.delay_ms.store(0, Ordering::SeqCst);
     assert_eq!(over, [], "lists with their round trips, and how many they may take");
 }
 
@@ -105,15 +111,21 @@ async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
 struct RoundTrips {
     begun: AtomicU64,
     answered: AtomicBool,
+    delay_ms: AtomicU64,
 }
 
 impl Default for RoundTrips {
     fn default() -> Self {
-        Self { begun: AtomicU64::new(0), answered: AtomicBool::new(true) }
+        let delay_ms = AtomicU64::new(DELAYS_MS[0]);
+        Self { begun: AtomicU64::new(0), answered: AtomicBool::new(true), delay_ms }
     }
 }
 
 impl RoundTrips {
+    fn delay(&self) -> Duration {
+        Duration::from_millis(self.delay_ms.load(Ordering::SeqCst))
+    }
+
     fn ask(&self, question: &[u8]) {
         // The store does not wait for the end of a read.
         if question != b"Q\0\0\0\x0dROLLBACK\0" && self.answered.swap(false, Ordering::SeqCst) {
@@ -155,7 +167,7 @@ async fn delayed(url: &str, trips: &Arc<RoundTrips>) -> String {
     through.into()
 }
 
-/// Carries questions at once and answers after [`DELAY`], however many are on their way.
+/// Carries questions at once and answers after a delay, however many are on their way.
 async fn carry(client: TcpStream, server: impl AsyncRead + AsyncWrite, trips: &RoundTrips) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = tokio::io::split(server);
@@ -172,7 +184,7 @@ async fn carry(client: TcpStream, server: impl AsyncRead + AsyncWrite, trips: &R
     let receive = async {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(length @ 1..) = from_server.read(&mut buffer).await {
-            let due = Instant::now() + DELAY;
+            let due = Instant::now() + trips.delay();
             if answers.send((due, buffer[..length].to_vec())).await.is_err() {
                 return;
             }

@@ -2,7 +2,6 @@
 //! and respects their leases.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_location::open;
@@ -17,6 +16,7 @@ use caseload_teststore::nodes;
 use futures_util::future::join_all;
 
 use super::Database;
+use super::database::PATIENCE;
 use crate::suite::idempotency::{answer, keyed, tasks};
 use crate::suite::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, block, chunk, claim_at, domain, later,
@@ -127,16 +127,13 @@ async fn one_servers_work_notifies_the_others() {
     let database = Database::new();
     let (one, two) = (database.server(), database.server());
     let acme = domain(&one, "acme").await;
-    while connections(&database, "query = 'LISTEN caseload_work'").await < 2 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    database.wait_for_sessions(2, "query = 'LISTEN caseload_work'").await;
     let mut bell = two.wake_ups();
-    let patience = Duration::from_secs(10);
     one.create_task(task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 1)).await.unwrap();
-    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, bell.changed()).await.unwrap().unwrap();
     let claimed = claim_at(&one, "one", NOW, 1).await.remove(0);
     one.release_leases("one").await.unwrap();
-    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, bell.changed()).await.unwrap().unwrap();
     assert_lease_lost(&one.apply_chunk(chunk(&claimed, block(&[uid("a")], 0), NOW)).await);
     let cancel = CancelTask {
         key: None,
@@ -146,7 +143,7 @@ async fn one_servers_work_notifies_the_others() {
         now: NOW,
     };
     one.cancel_task(cancel).await.unwrap();
-    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, bell.changed()).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -231,9 +228,7 @@ async fn a_chunk_rolled_back_by_the_database_is_applied_again_whole() {
         let (store, command) = (store.clone(), chunk_with_feed(&claimed));
         async move { store.apply_chunk(command).await }
     });
-    while connections(&database, "wait_event_type = 'Lock'").await == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    database.wait_for_session("wait_event_type = 'Lock'").await;
     // Its long timeout makes PostgreSQL choose the chunk as the victim.
     other
         .batch_execute(
@@ -262,14 +257,6 @@ async fn a_write_that_waits_for_a_lock_gives_up_in_time() {
     assert_eq!(tasks(&store, &acme).await, Vec::<String>::new(), "the refused task is not stored");
     store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     assert_sound(&store).await;
-}
-
-/// The number of sessions that match an SQL condition on `pg_stat_activity`.
-async fn connections(database: &Database, what: &str) -> i64 {
-    let select = format!(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
-    );
-    database.client().await.query_one(&select, &[]).await.unwrap().get(0)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

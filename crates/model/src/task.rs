@@ -112,6 +112,14 @@ impl Action {
         !matches!(self, Self::GetCoreProfiles | Self::GetAppProfiles)
     }
 
+    /// Whether the action changes fields of stored profiles, so that a dry run shows the changes.
+    pub const fn patches(self) -> bool {
+        matches!(
+            self,
+            Self::UpdateCoreProfiles | Self::UpsertCoreProfiles | Self::UpdateAppProfiles
+        )
+    }
+
     /// The field that identifies an entry's record.
     pub const fn id_field(self) -> &'static str {
         match self {

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use caseload_model::json::{self, Json};
-use caseload_model::profile::{IdentityKey, IdentityType, prepare_core_updates, prepare_creates};
+use caseload_model::profile::{IdentityKey, IdentityType, prepare_core_patches, prepare_creates};
+use caseload_model::task::Action;
 
 use crate::entries::{block_of, check};
 
@@ -12,7 +13,7 @@ use crate::entries::{block_of, check};
 pub(crate) fn holds(data: &[u8]) {
     let entry = [b"{\"core-profile-id\":\"7\",\"identities\":", data, b"}"].concat();
     let Some(block) = block_of(&entry) else { return };
-    let patches = prepare_core_updates(&block);
+    let patches = prepare_core_patches(Action::UpdateCoreProfiles, &block);
     check(&block, &patches);
     let bare = [b"{\"identities\":", data, b"}"].concat();
     let Some(block) = block_of(&bare) else { return };

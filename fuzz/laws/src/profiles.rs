@@ -11,11 +11,12 @@ use caseload_model::language::is_language;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, NewCoreProfile, NewIds, identity_keys, plan_app_deletes, plan_app_updates,
-    plan_core_deletes, plan_core_updates, plan_core_upserts, plan_creates, prepare_app_deletes,
-    prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
-    prepare_core_updates, prepare_core_upserts, prepare_creates, show_app_gets, show_core_gets,
+    plan_core_deletes, plan_core_patches, plan_creates, prepare_app_deletes, prepare_app_gets,
+    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_patches,
+    prepare_creates, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
+use caseload_model::task::Action;
 use caseload_model::task::Family;
 
 use crate::entries::{blocks_of, check, recorded};
@@ -77,9 +78,16 @@ fn stored(profile: &NewCoreProfile, entry: &[u8]) {
 fn of_others(block: &Block) {
     let none = &HashMap::new();
     let (bytes, count) = (&block.bytes, block.entries.len());
-    let patches = prepare_core_updates(block);
+    let patches = prepare_core_patches(Action::UpdateCoreProfiles, block);
     check(block, &patches);
-    let plan = plan_core_updates(bytes, &patches, none, &HashMap::new(), false);
+    let plan = plan_core_patches(
+        Action::UpdateCoreProfiles,
+        bytes,
+        &patches,
+        none,
+        &HashMap::new(),
+        &mut NewIds::From(1),
+    );
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
     recorded(&plan.records, count);
     upserts(block);
@@ -105,11 +113,18 @@ fn of_others(block: &Block) {
 /// Upserts of people who are all new. Each identity gets one owner, and the same entries
 /// again change nothing, unless an earlier one had changed the profile since.
 fn upserts(block: &Block) {
-    let entries = prepare_core_upserts(block);
+    let entries = prepare_core_patches(Action::UpsertCoreProfiles, block);
     check(block, &entries);
     let (no_records, no_owners) = (HashMap::<_, Vec<u8>>::new(), HashMap::new());
     let mut ids = NewIds::From(7);
-    let plan = plan_core_upserts(&block.bytes, &entries, &no_records, &no_owners, &mut ids);
+    let plan = plan_core_patches(
+        Action::UpsertCoreProfiles,
+        &block.bytes,
+        &entries,
+        &no_records,
+        &no_owners,
+        &mut ids,
+    );
     recorded(&plan.records, block.entries.len());
     assert_eq!(ids, NewIds::From(7 + plan.created.len() as u64), "only a new profile takes an id");
     assert!(plan.changed.is_empty() && plan.identities_removed.is_empty());
@@ -138,7 +153,14 @@ fn upserts(block: &Block) {
     let none: HashMap<String, Vec<u8>> = HashMap::new();
     let of_apps = plan_app_deletes(&block.bytes, &pids, &none);
     recorded(&of_apps.records, block.entries.len());
-    let again = plan_core_upserts(&block.bytes, &entries, &made, &owners, &mut ids);
+    let again = plan_core_patches(
+        Action::UpsertCoreProfiles,
+        &block.bytes,
+        &entries,
+        &made,
+        &owners,
+        &mut ids,
+    );
     assert!(again.created.is_empty(), "everyone is known now");
     if block.entries.len() == 1 {
         assert!(again.changed.is_empty(), "twice is once");

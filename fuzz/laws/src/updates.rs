@@ -8,10 +8,11 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::json::{self, Json};
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CorePlan, StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates,
-    prepare_app_updates, prepare_core_updates, prepare_creates, render_app, render_core,
+    CorePlan, NewIds, StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches,
+    prepare_app_updates, prepare_core_patches, prepare_creates, render_app, render_core,
 };
 use caseload_model::record::PreparedEntry;
+use caseload_model::task::Action;
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
 
@@ -50,11 +51,18 @@ fn core_entry(members: &[u8]) -> Vec<u8> {
 }
 
 fn plan(block: &Block, fields: &[u8]) -> CorePlan {
-    let entries = prepare_core_updates(block);
+    let entries = prepare_core_patches(Action::UpdateCoreProfiles, block);
     check(block, &entries);
     let records = HashMap::from([(ID, fields.to_vec())]);
     let owners: HashMap<_, _> = identity_keys(fields).into_iter().map(|key| (key, ID)).collect();
-    let plan = plan_core_updates(&block.bytes, &entries, &records, &owners, false);
+    let plan = plan_core_patches(
+        Action::UpdateCoreProfiles,
+        &block.bytes,
+        &entries,
+        &records,
+        &owners,
+        &mut NewIds::From(1),
+    );
     recorded(&plan.records, entries.len());
     plan
 }

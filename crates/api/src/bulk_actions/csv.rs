@@ -31,13 +31,6 @@ impl Table {
             return Self::Errors { id };
         }
         let mut columns = match action {
-            Action::CreateCoreProfiles
-            | Action::UpdateCoreProfiles
-            | Action::UpsertCoreProfiles
-            | Action::DeleteCoreProfiles
-            | Action::UpdateAppProfiles
-            | Action::DeleteAppProfiles
-            | Action::DeleteIssues => vec!["index", "line", "outcome", id],
             Action::ImportIssues => {
                 vec![
                     "index",
@@ -57,6 +50,7 @@ impl Table {
                 .chain(app_field_names())
                 .chain(times)
                 .collect(),
+            _ => vec!["index", "line", "outcome", id],
         };
         if changes {
             columns.extend(["changes", "changes_left_out"]);

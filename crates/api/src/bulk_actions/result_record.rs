@@ -1,7 +1,7 @@
 //! The result records of dry runs that have the member `changes` as they are stored. Callers see it
 //! if they ask for it.
 
-use caseload_model::task::{Action, Task};
+use caseload_model::task::Task;
 
 /// Begins the member, after the other ones. No text can be mistaken for it, because quotes within
 /// a string are escaped.
@@ -9,11 +9,7 @@ const CHANGES: &[u8] = b",\"changes\":{";
 
 /// Whether result records of the task may have changes.
 pub(super) const fn has_changes(task: &Task) -> bool {
-    task.dry_run
-        && matches!(
-            task.action,
-            Action::UpdateCoreProfiles | Action::UpsertCoreProfiles | Action::UpdateAppProfiles
-        )
+    task.dry_run && task.action.patches()
 }
 
 /// These lines without the changes.

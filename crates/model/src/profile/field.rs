@@ -26,12 +26,10 @@ pub const PROFILE_BYTES_MAX: usize = Family::Identity.entry_bytes_max();
 /// to the fields of a profile.
 pub const fn uncounted_members(action: Action) -> &'static [&'static str] {
     match action {
-        Action::UpdateCoreProfiles | Action::UpsertCoreProfiles => {
-            &["core-profile-id", "created_at", "updated_at"]
-        }
         Action::UpdateAppProfiles => {
             &["pid", "app_id", "name", "emails", "created_at", "updated_at"]
         }
+        _ if action.patches() => &["core-profile-id", "created_at", "updated_at"],
         _ => &[],
     }
 }

@@ -40,7 +40,7 @@ pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
 pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
-pub use plan_core::{finding_identities, plan_core_updates, plan_core_upserts};
+pub use plan_core::{finding_identities, plan_core_patches};
 pub use plan_create::{
     CreatePlan, DryRunOwners, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates,
 };
@@ -48,8 +48,8 @@ pub use plan_delete::{AppDeletePlan, plan_app_deletes, plan_core_deletes};
 pub use plan_get::{named_app_profiles, named_core_profiles, show_app_gets, show_core_gets};
 pub use prepare::{
     AppPatch, CorePatch, CoreTarget, NewCoreProfile, prepare_app_deletes, prepare_app_gets,
-    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_updates,
-    prepare_core_upserts, prepare_creates,
+    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_patches,
+    prepare_creates,
 };
 pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};

@@ -1,4 +1,4 @@
-//! Plans a slice of `update_core_profiles` or `upsert_core_profiles`: the profiles that are created
+//! Plans a slice of an action that patches core profiles: the profiles that are created
 //! or change, the identities that change owners, and the records of all entries. Entries take
 //! effect in order, each on the outcome of those before it: a profile may be updated several times,
 //! and an entry may take an identity that an earlier one released. A failed entry changes nothing.
@@ -46,50 +46,27 @@ pub fn finding_identities(
     accepted.chain(rejected)
 }
 
-/// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
-/// they name, if it has one; `records` has the fields text of every profile that they name, if it
-/// exists, and of the owners of [`finding_identities`]. Rejected entries name profiles and
-/// identities, too. A dry run is planned in the same way: its outcome is not written, but laid over
-/// the stored records for the next slice, and its records have the changes.
-pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
-    payload: &[u8],
-    entries: &[PreparedEntry<CorePatch>],
-    records: &HashMap<CoreProfileId, Vec<u8>, S>,
-    owners: &HashMap<IdentityKey, CoreProfileId, T>,
-    dry_run: bool,
-) -> CorePlan {
-    let planner = Planner {
-        action: Action::UpdateCoreProfiles,
-        payload,
-        state: CoreState::new(records, owners),
-        ids: None,
-        changes: dry_run.then(Vec::new),
-    };
-    plan(planner, entries)
-}
-
-/// Plans upserts as [`plan_core_updates`] plans updates. `ids` gives ids to the new profiles.
-pub fn plan_core_upserts<S: BuildHasher, T: BuildHasher>(
+/// Plans `entries` of an action that patches, whose bytes are in `payload`. `owners` has the owner
+/// of every identity that they name, if it has one; `records` has the fields text of every profile
+/// that they name, if it exists, and of the owners of [`finding_identities`]. Rejected entries name
+/// profiles and identities, too. `ids` gives ids to new profiles. A dry run is planned in the same
+/// way: its outcome is not written, but laid over the stored records for the next slice, and its
+/// records have the changes.
+pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
+    action: Action,
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
     ids: &mut NewIds,
 ) -> CorePlan {
-    let planner = Planner {
-        action: Action::UpsertCoreProfiles,
+    let mut planner = Planner {
+        action,
         payload,
         state: CoreState::new(records, owners),
         changes: matches!(ids, NewIds::DryRun).then(Vec::new),
-        ids: Some(ids),
+        ids,
     };
-    plan(planner, entries)
-}
-
-fn plan<S: BuildHasher, T: BuildHasher>(
-    mut planner: Planner<'_, S, T>,
-    entries: &[PreparedEntry<CorePatch>],
-) -> CorePlan {
     let mut out = ChunkRecords::default();
     for prepared in entries {
         let entry = &prepared.entry;
@@ -116,8 +93,8 @@ struct Planner<'p, S, T> {
     action: Action,
     payload: &'p [u8],
     state: CoreState<'p, S, T>,
-    /// Ids of new profiles; `None` if the action creates none.
-    ids: Option<&'p mut NewIds>,
+    /// Ids of new profiles.
+    ids: &'p mut NewIds,
     /// Of a dry run: the changes of the present entry, for its record.
     changes: Option<Vec<u8>>,
 }
@@ -153,8 +130,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
     }
 
     fn create(&mut self, entry: &Entry, fields: &[u8], keys: &[IdentityKey]) -> CoreProfileId {
-        let ids = self.ids.as_deref_mut().expect("only an upsert has fields of a new profile");
-        let id = ids.take(entry);
+        let id = self.ids.take(entry);
         self.state.write(id, fields.to_vec());
         self.state.add(id, keys.iter());
         id

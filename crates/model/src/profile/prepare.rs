@@ -75,22 +75,13 @@ pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
     })
 }
 
-/// Validates the entries of an `update_core_profiles` task.
-pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
-    prepare_patches(block, Action::UpdateCoreProfiles)
-}
-
-/// Validates the entries of an `upsert_core_profiles` task.
-pub fn prepare_core_upserts(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
-    prepare_patches(block, Action::UpsertCoreProfiles)
-}
-
 /// Whether an entry names its core profile by id; null counts as absent.
 pub(super) fn has_core_id(json: &Json<'_>) -> bool {
     json.get(CORE.id_field).is_some_and(|id| *id != Json::Null)
 }
 
-fn prepare_patches(block: &Block, action: Action) -> Vec<PreparedEntry<CorePatch>> {
+/// Validates the entries of an action that patches core profiles.
+pub fn prepare_core_patches(action: Action, block: &Block) -> Vec<PreparedEntry<CorePatch>> {
     let upserts = action == Action::UpsertCoreProfiles;
     prepare(block, action, |entry, json, members, checker| {
         let by_id = has_core_id(json);

@@ -5,12 +5,13 @@ use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
-    identity_keys, plan_app_updates, plan_core_updates, plan_creates, plan_optimistic_creates,
-    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
+    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, NewIds, StoredAppProfile,
+    identity_keys, plan_app_updates, plan_core_patches, plan_creates, plan_optimistic_creates,
+    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_patches,
     prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
+use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 
 use crate::support::{block, lines, outcomes};
@@ -36,7 +37,14 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
         .flat_map(|(id, fields)| identity_keys(fields).into_iter().map(|key| (key, *id)))
         .collect();
     let block = block(entries);
-    plan_core_updates(&block.bytes, &prepare_core_updates(&block), &records, &owners, false)
+    plan_core_patches(
+        Action::UpdateCoreProfiles,
+        &block.bytes,
+        &prepare_core_patches(Action::UpdateCoreProfiles, &block),
+        &records,
+        &owners,
+        &mut NewIds::From(1),
+    )
 }
 
 #[test]
@@ -144,8 +152,15 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
         r#"{"core-profile-id":"x","identities":[{"uid":"b"}]}"#,
         r#"{"core-profile-id":"1","age":"x"}"#,
     ]);
-    let prepared = prepare_core_updates(&block);
-    let plan = plan_core_updates(&block.bytes, &prepared, &records, &owners, false);
+    let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block);
+    let plan = plan_core_patches(
+        Action::UpdateCoreProfiles,
+        &block.bytes,
+        &prepared,
+        &records,
+        &owners,
+        &mut NewIds::From(1),
+    );
     let wanted = [
         "unknown_field /aeg, identity_conflict /identities/1",
         "wrong_type /age, not_found /core-profile-id, identity_conflict /identities/0",

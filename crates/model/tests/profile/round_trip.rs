@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use caseload_model::ids::CoreProfileId;
 use caseload_model::json;
 use caseload_model::profile::{
-    StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates, prepare_app_updates,
-    prepare_core_updates, prepare_creates, render_app, render_core,
+    NewIds, StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches,
+    prepare_app_updates, prepare_core_patches, prepare_creates, render_app, render_core,
 };
+use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -171,8 +172,10 @@ proptest! {
         let again = block([String::from_utf8(shown).unwrap()]);
         let records = HashMap::from([(id, profile.fields.clone())]);
         let owners: HashMap<_, _> = profile.identities.iter().map(|k| (k.clone(), id)).collect();
-        let patches = prepare_core_updates(&again);
-        let plan = plan_core_updates(&again.bytes, &patches, &records, &owners, false);
+        let patches = prepare_core_patches(Action::UpdateCoreProfiles, &again);
+        let (bytes, mut ids) = (&again.bytes, NewIds::From(1));
+        let action = Action::UpdateCoreProfiles;
+        let plan = plan_core_patches(action, bytes, &patches, &records, &owners, &mut ids);
         prop_assert_eq!(outcomes(&plan.records), [(0, "unchanged".to_owned())]);
         prop_assert!(plan.changed.is_empty());
     }

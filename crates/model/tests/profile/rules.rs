@@ -2,10 +2,10 @@
 
 use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
-    prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_core_upserts,
-    prepare_creates,
+    prepare_app_updates, prepare_core_gets, prepare_core_patches, prepare_creates,
 };
 use caseload_model::record::Rejection;
+use caseload_model::task::Action;
 
 use crate::support::{block, faults};
 
@@ -107,7 +107,9 @@ fn fields_of_a_new_core_profile_follow_their_rules() {
 #[test]
 fn fields_of_a_core_profile_patch_follow_the_same_rules() {
     let entries = FIELDS.iter().map(|(fields, _)| format!(r#"{{"core-profile-id":1,{fields}}}"#));
-    for (prepared, (fields, wanted)) in prepare_core_updates(&block(entries)).iter().zip(FIELDS) {
+    for (prepared, (fields, wanted)) in
+        prepare_core_patches(Action::UpdateCoreProfiles, &block(entries)).iter().zip(FIELDS)
+    {
         assert_eq!(faults(prepared), *wanted, "{fields}");
     }
 }
@@ -185,7 +187,11 @@ fn identities_follow_their_rules() {
         let create = format!(r#"{{"identities":{identities}}}"#);
         assert_eq!(faults(&prepare_creates(&block([create]))[0]), *wanted, "{identities}");
         let update = format!(r#"{{"core-profile-id":"1","identities":{identities}}}"#);
-        assert_eq!(faults(&prepare_core_updates(&block([update]))[0]), *wanted, "{identities}");
+        assert_eq!(
+            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block([update]))[0]),
+            *wanted,
+            "{identities}"
+        );
     }
 }
 
@@ -334,12 +340,20 @@ fn a_core_profile_id_is_digits_as_string_or_integer() {
     for (entry, wanted) in table {
         let block = block([entry]);
         assert_eq!(faults(&prepare_core_gets(&block)[0]), *wanted, "{entry}");
-        assert_eq!(faults(&prepare_core_updates(&block)[0]), *wanted, "{entry}");
+        assert_eq!(
+            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block)[0]),
+            *wanted,
+            "{entry}"
+        );
         let of_upsert = match wanted {
             [("required", _)] => &[("required", "/identities")],
             other => *other,
         };
-        assert_eq!(faults(&prepare_core_upserts(&block)[0]), of_upsert, "{entry}");
+        assert_eq!(
+            faults(&prepare_core_patches(Action::UpsertCoreProfiles, &block)[0]),
+            of_upsert,
+            "{entry}"
+        );
     }
 }
 
@@ -406,7 +420,11 @@ fn an_update_must_leave_an_identity_and_ignores_read_only_members() {
         ),
     ];
     for (entry, wanted) in table {
-        assert_eq!(faults(&prepare_core_updates(&block([entry]))[0]), *wanted, "{entry}");
+        assert_eq!(
+            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]))[0]),
+            *wanted,
+            "{entry}"
+        );
     }
 }
 
@@ -433,7 +451,7 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
         ),
     ];
     for (entry, words) in table {
-        let prepared = prepare_core_updates(&block([entry]));
+        let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]));
         let rejected = prepared[0].item.as_ref().unwrap_err();
         let details: Vec<&str> = rejected.faults.iter().map(|f| f.detail.as_str()).collect();
         assert!(details.iter().any(|detail| detail.contains(words)), "{entry}: {details:?}");
@@ -444,7 +462,7 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
 fn faults_carry_the_value_and_long_text_is_shortened() {
     let long = "n".repeat(5000);
     let entry = format!(r#"{{"core-profile-id":7,"age":1.50e9,"{long}":"v","tags":[ 1 ]}}"#);
-    let prepared = prepare_core_updates(&block([entry]));
+    let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]));
     let rejected = prepared[0].item.as_ref().unwrap_err();
     assert_eq!(rejected.id.as_deref(), Some(&b"\"7\""[..]));
     let values: Vec<&[u8]> = rejected.faults.iter().map(|f| f.value.as_deref().unwrap()).collect();

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    IdentityKey, identity_keys, plan_core_updates, plan_creates, prepare_core_gets,
-    prepare_core_updates, prepare_creates, rejected_core_profiles, rejected_identities,
+    IdentityKey, NewIds, identity_keys, plan_core_patches, plan_creates, prepare_core_gets,
+    prepare_core_patches, prepare_creates, rejected_core_profiles, rejected_identities,
 };
 use caseload_model::record::ChunkRecords;
+use caseload_model::task::Action;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -161,7 +162,7 @@ fn owners_by_records(
 /// Plans the updates of `slice` with the records that a store would read, and applies the plan as a
 /// store would, removals first.
 fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
-    let prepared = &prepare_core_updates(block)[slice];
+    let prepared = &prepare_core_patches(Action::UpdateCoreProfiles, block)[slice];
     let items = || prepared.iter().filter_map(|p| p.item.as_ref().ok());
     let ids = items().filter_map(|patch| patch.id).chain(rejected_core_profiles(prepared));
     let ids: Vec<CoreProfileId> = ids.collect();
@@ -171,7 +172,14 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
     records.retain(|id, _| ids.contains(id));
     let mut owners = world.owners.clone();
     owners.retain(|key, _| named.contains(&key));
-    let plan = plan_core_updates(&block.bytes, prepared, &records, &owners, false);
+    let plan = plan_core_patches(
+        Action::UpdateCoreProfiles,
+        &block.bytes,
+        prepared,
+        &records,
+        &owners,
+        &mut NewIds::From(1),
+    );
     for (key, id) in plan.identities_removed {
         assert_eq!(world.owners.remove(&key), Some(id));
     }

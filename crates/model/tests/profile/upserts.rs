@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    CorePlan, NewIds, identity_keys, plan_core_deletes, plan_core_updates, plan_core_upserts,
-    prepare_core_deletes, prepare_core_updates, prepare_core_upserts,
+    CorePlan, NewIds, identity_keys, plan_core_deletes, plan_core_patches, prepare_core_deletes,
+    prepare_core_patches,
 };
+use caseload_model::task::Action;
 use caseload_testdata::{People, SplitMix};
 use serde_json::Value;
 
@@ -56,11 +57,25 @@ impl World {
             let prepared = prepare_core_deletes(&block);
             plan_core_deletes(&block.bytes, &prepared, &self.fields, &self.owners)
         } else if action == "upsert" {
-            let prepared = prepare_core_upserts(&block);
-            plan_core_upserts(&block.bytes, &prepared, &self.fields, &self.owners, ids)
+            let prepared = prepare_core_patches(Action::UpsertCoreProfiles, &block);
+            plan_core_patches(
+                Action::UpsertCoreProfiles,
+                &block.bytes,
+                &prepared,
+                &self.fields,
+                &self.owners,
+                ids,
+            )
         } else {
-            let prepared = prepare_core_updates(&block);
-            plan_core_updates(&block.bytes, &prepared, &self.fields, &self.owners, false)
+            let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block);
+            plan_core_patches(
+                Action::UpdateCoreProfiles,
+                &block.bytes,
+                &prepared,
+                &self.fields,
+                &self.owners,
+                &mut NewIds::From(1),
+            )
         };
         self.apply(&plan);
         plan

@@ -101,10 +101,10 @@ impl ChunkWork {
         match action {
             Action::CreateCoreProfiles => Self::CreateCoreProfiles(profile::prepare_creates(block)),
             Action::UpdateCoreProfiles => {
-                Self::UpdateCoreProfiles(profile::prepare_core_updates(block))
+                Self::UpdateCoreProfiles(profile::prepare_core_patches(action, block))
             }
             Action::UpsertCoreProfiles => {
-                Self::UpsertCoreProfiles(profile::prepare_core_upserts(block))
+                Self::UpsertCoreProfiles(profile::prepare_core_patches(action, block))
             }
             Action::DeleteCoreProfiles => {
                 Self::DeleteCoreProfiles(profile::prepare_core_deletes(block))

@@ -24,4 +24,4 @@ pub use statements::{CoreProfiles, ProfileStore, sound};
 pub(crate) use statements::{app_profile_columns, get_app, owners, stored_app_profile};
 pub use terms::IndexedProfile;
 pub use times::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileClock};
-pub use update::{update_app, update_core, upsert_core};
+pub use update::{patch_core, update_app};

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     AppPatch, CorePatch, CorePlan, IdentityKey, NewIds, finding_identities, named_app_profile,
-    plan_app_updates, plan_core_updates, plan_core_upserts, rejected_core_profiles,
-    rejected_identities,
+    plan_app_updates, plan_core_patches, rejected_core_profiles, rejected_identities,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
+use caseload_model::task::Action;
 
 use super::changes::ProfileChanges;
 use super::statements::{CoreProfiles, ProfileStore, app_fields, owners, sound};
@@ -19,30 +19,17 @@ use crate::StoreError;
 /// The owners of identities.
 type IdentityOwners = HashMap<IdentityKey, CoreProfileId>;
 
-/// Updates the core profiles of some entries; their records.
-pub fn update_core(
+/// Updates or creates the core profiles of some entries, as the action says; their records.
+pub fn patch_core(
     store: &impl ProfileStore,
     changes: &mut ProfileChanges,
-    payload: &[u8],
-    entries: &[PreparedEntry<CorePatch>],
-) -> Result<ChunkRecords, StoreError> {
-    let (stored, owners) = read_of_patches(store, changes, entries)?;
-    let is_dry = changes.dry_run.is_some();
-    let plan = plan_core_updates(payload, entries, &stored.fields, &owners, is_dry);
-    end(store, changes, plan, &stored)
-}
-
-/// Creates or updates the core profiles of some entries; their records.
-pub fn upsert_core(
-    store: &impl ProfileStore,
-    changes: &mut ProfileChanges,
-    payload: &[u8],
+    (action, payload): (Action, &[u8]),
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let (stored, owners) = read_of_patches(store, changes, entries)?;
     let is_dry = changes.dry_run.is_some();
     let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
-    let plan = plan_core_upserts(payload, entries, &stored.fields, &owners, &mut ids);
+    let plan = plan_core_patches(action, payload, entries, &stored.fields, &owners, &mut ids);
     if let NewIds::From(next_id) = ids {
         changes.next_id = next_id;
     }

@@ -129,11 +129,9 @@ impl Effects {
             ChunkWork::CreateCoreProfiles(all) => {
                 profiles::create(store, profiles, payload, &all[slice])
             }
-            ChunkWork::UpdateCoreProfiles(all) => {
-                profiles::update_core(store, profiles, payload, &all[slice])
-            }
-            ChunkWork::UpsertCoreProfiles(all) => {
-                profiles::upsert_core(store, profiles, payload, &all[slice])
+            ChunkWork::UpdateCoreProfiles(all) | ChunkWork::UpsertCoreProfiles(all) => {
+                let of_action = (part.work.action(), &**payload);
+                profiles::patch_core(store, profiles, of_action, &all[slice])
             }
             ChunkWork::DeleteCoreProfiles(all) => {
                 profiles::delete_core(store, profiles, payload, &all[slice])

@@ -2,8 +2,10 @@
 
 use caseload_model::error_code::{EntryErrorCode, EntryWarningCode};
 use caseload_model::record::WARNINGS_MAX;
+use caseload_model::task::Family;
 use serde_json::{Map, Value, json};
 
+use super::task;
 use crate::http::format::LINES;
 use crate::openapi::json::{described, merged, schema};
 use crate::openapi::operation::add_lines;
@@ -92,19 +94,11 @@ fn of_all() -> Value {
         .map(|code| (code.as_str().to_owned(), meaning(*code).into()))
         .collect();
     json!({
-        "ProfileResult": {
-            "description": "Depends on the action of the task: the outcome of the entry, or for a \
-                            get action the whole profile.",
-            "anyOf": [
-                schema("CreatedCoreProfile"),
-                schema("UpdatedCoreProfile"),
-                schema("UpsertedCoreProfile"),
-                schema("DeletedProfile"),
-                schema("UpdatedAppProfile"),
-                schema("CoreProfile"),
-                schema("AppProfile"),
-            ],
-        },
+        "ProfileResult": described(
+            "Depends on the action of the task: the outcome of the entry, or for a get action the \
+             whole profile.",
+            task::result(Family::Identity),
+        ),
         "ImportedIssue": outcome(
             &["created", "updated", "unchanged", "deleted"],
             &[],

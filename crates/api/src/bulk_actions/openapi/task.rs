@@ -331,23 +331,42 @@ fn body(family: Family) -> Value {
     body
 }
 
+/// The names of the schemas of an entry and of a result, by action.
+const fn schemas_of(action: Action) -> (&'static str, &'static str) {
+    match action {
+        Action::CreateCoreProfiles => ("CreateCoreProfile", "CreatedCoreProfile"),
+        Action::UpdateCoreProfiles => ("UpdateCoreProfile", "UpdatedCoreProfile"),
+        Action::UpsertCoreProfiles => ("UpsertCoreProfile", "UpsertedCoreProfile"),
+        Action::DeleteCoreProfiles => ("DeleteCoreProfile", "DeletedProfile"),
+        Action::UpdateAppProfiles => ("UpdateAppProfile", "UpdatedAppProfile"),
+        Action::DeleteAppProfiles => ("GetAppProfile", "DeletedProfile"),
+        Action::GetCoreProfiles => ("GetCoreProfile", "CoreProfile"),
+        Action::GetAppProfiles => ("GetAppProfile", "AppProfile"),
+        Action::ImportIssues => ("IssueEntry", "ImportedIssue"),
+        Action::DeleteIssues => ("DeleteIssue", "ImportedIssue"),
+    }
+}
+
 /// An entry of any action of the family.
 fn entry(family: Family) -> Value {
-    let names: &[&str] = match family {
-        Family::Identity => &[
-            "CreateCoreProfile",
-            "UpdateCoreProfile",
-            "UpsertCoreProfile",
-            "DeleteCoreProfile",
-            "UpdateAppProfile",
-            "GetCoreProfile",
-            "GetAppProfile",
-        ],
-        Family::Issues => &["IssueEntry", "DeleteIssue"],
-    };
-    match names {
-        [one] => schema(one),
-        several => json!({"anyOf": several.iter().map(|name| schema(name)).collect::<Vec<_>>()}),
+    any_of(Action::of_family(family).map(|action| schemas_of(action).0))
+}
+
+/// A result of any action of the family.
+pub(super) fn result(family: Family) -> Value {
+    any_of(Action::of_family(family).map(|action| schemas_of(action).1))
+}
+
+fn any_of(names: impl Iterator<Item = &'static str>) -> Value {
+    let mut schemas = Vec::new();
+    for schema in names.map(schema) {
+        if !schemas.contains(&schema) {
+            schemas.push(schema);
+        }
+    }
+    match schemas.as_slice() {
+        [one] => one.clone(),
+        _ => json!({"anyOf": schemas}),
     }
 }
 

@@ -116,8 +116,12 @@ fn no_connection_left(state: &AppState) -> Problem {
     Problem::unavailable(detail).header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-/// Logs a request that did not authenticate, with the address that it came from.
+/// Logs a request that did not authenticate, with the address that it came from. If the store could
+/// not be asked, the request may well have a working key.
 pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
+    if problem.status() >= 500 {
+        return;
+    }
     let Some(peer) = request.extensions().get::<PeerAddress>() else { return };
     let Some(left_out) =
         state.log_limiter.line(Event::FailedAuthentication, Origin::Address(peer.0))

@@ -68,24 +68,17 @@ async fn cluster(client: &Client) -> Result<String, StoreError> {
              of each as a superuser",
         ));
     };
-    let questions = "SELECT (SELECT groupid = 0 FROM pg_dist_local_group),
-         EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0),
+    let questions = "SELECT EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0),
          (SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary'
           AND isactive AND shouldhaveshards)";
     let facts = client.query_one(questions, &[]).await.map_err(store_error)?;
     if !facts.get::<_, bool>(0) {
         return Err(refused(
-            "the address is that of a worker",
-            "give the address of the coordinator, the node that knows the workers",
-        ));
-    }
-    if !facts.get::<_, bool>(1) {
-        return Err(refused(
             "the coordinator is not a node of the cluster yet",
             "SELECT citus_set_coordinator_host('NAME OF THIS SERVER')",
         ));
     }
-    if facts.get::<_, i64>(2) == 0 {
+    if facts.get::<_, i64>(1) == 0 {
         return Err(refused(
             "the cluster has no worker",
             "SELECT citus_add_node('NAME OF A SERVER', 5432)",

@@ -24,7 +24,10 @@ const QUESTIONS: &str = "SELECT
         AND relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass
             AND objid = pg_class.oid AND deptype = 'e')),
-    has_schema_privilege(current_schema(), 'CREATE')";
+    has_schema_privilege(current_schema(), 'CREATE'),
+    to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL";
+/// Whether a database with the extension Citus is on a worker node.
+const IS_WORKER: &str = "SELECT groupid <> 0 FROM pg_catalog.pg_dist_local_group";
 
 /// Refuses a database that is not a store and cannot become one, or may not. The query is not
 /// prepared, because a pooler may be in between.
@@ -44,6 +47,16 @@ pub(crate) async fn examine(
             format!("its PostgreSQL version {version} is too old"),
             &format!("caseload needs PostgreSQL {VERSION_MIN_TEXT} or later"),
         );
+    }
+    // Before all else: a worker has tables of the store, but not all.
+    if row.get(7) {
+        let worker = client.query_typed(IS_WORKER, &[]).await.map_err(store_error)?;
+        if worker.first().is_some_and(|worker| worker.get(0)) {
+            return refuse(
+                "the address is that of a worker node of a cluster".to_owned(),
+                "give the address of the coordinator, the node that knows the workers",
+            );
+        }
     }
     let encoding: &str = row.get(2);
     if encoding != "UTF8" {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::Object;
+use futures_util::future::try_join_all;
 use tokio_postgres::types::{BorrowToSql, ToSql};
 use tokio_postgres::{Row, RowStream, Statement};
 
@@ -162,7 +163,20 @@ impl Client {
         self.connection().execute(statement, params).await.map_err(store_error)
     }
 
-    /// Runs statements without parameters and results.
+    /// Runs statements without parameters and results, which `; ` separates, in one flight. On a
+    /// cluster each is a text of its own: the coordinator sends the nodes the whole text that a
+    /// `SET LOCAL` is in, and they warn of a second `BEGIN`.
+    pub(crate) async fn batch_each(&self, statements: &str) -> Result<(), StoreError> {
+        match self.nodes {
+            Nodes::One => self.batch(statements).await,
+            // The first poll sends all, in this order.
+            Nodes::Many => {
+                try_join_all(statements.split("; ").map(|text| self.batch(text))).await.map(drop)
+            }
+        }
+    }
+
+    /// Runs a text without parameters and results.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.connection().batch_execute(sql).await.map_err(store_error)
     }

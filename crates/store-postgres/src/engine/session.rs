@@ -87,7 +87,7 @@ impl Session {
     ) -> Result<T, StoreError> {
         let client = self.client();
         // They are polled in this order, so that `BEGIN` is sent first.
-        let ((), answer) = try_join(client.batch(&self.begin), work(client)).await?;
+        let ((), answer) = try_join(client.batch_each(&self.begin), work(client)).await?;
         Ok(answer)
     }
 
@@ -100,7 +100,7 @@ impl Session {
     ) -> Result<T, StoreError> {
         let client = self.client();
         // They are polled, and thus sent, in this order.
-        let all = try_join3(client.batch(&self.begin), work, client.batch(END_OF_READ));
+        let all = try_join3(client.batch_each(&self.begin), work, client.batch(END_OF_READ));
         let ((), answer, ()) = all.await?;
         self.ended.store(true, Ordering::Relaxed);
         Ok(answer)
@@ -120,7 +120,7 @@ impl Session {
         work: impl FnOnce(&BlockingClient<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let client = self.client();
-        let mut begin = pin!(client.batch(&self.begin));
+        let mut begin = pin!(client.batch_each(&self.begin));
         // Polling once sends `BEGIN`. Its answer comes before all others.
         let begun = begin.as_mut().now_or_never();
         let db = BlockingClient::new(client, runtime.clone(), limits, &self.overdue);

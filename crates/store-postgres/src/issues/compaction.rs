@@ -27,11 +27,11 @@ const STEP_SPARSE_DELTAS: i64 = 500;
 const LOCK_CLASS: i32 = 0x6361_7365;
 const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
 /// Each key is looked up in an index. The planner cannot know that the keys are few.
-const LOOK_UP: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+const LOOK_UP: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
      SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 
 async fn look_up(client: &Client) -> Result<(), StoreError> {
-    client.batch(&format!("{}; {LOOK_UP}", client.nodes().settings())).await
+    client.batch_each(&format!("{}; {LOOK_UP}", client.nodes().settings())).await
 }
 
 /// One step. Returns false if no delta remains, or if another server compacts the domain.

@@ -22,7 +22,7 @@ use crate::engine::Nodes;
 use crate::store::{PostgresStore, wake};
 use crate::{check, domains, issues, tasks};
 
-/// How long a task that is visible in the queue may take to become visible itself.
+/// How long a task that is visible in the queue may take to become visible itself, or to be marked.
 const UNSEEN_WAIT: Duration = Duration::from_millis(20);
 
 impl Work for PostgresStore {
@@ -39,11 +39,14 @@ impl Work for PostgresStore {
                 Nodes::Many => tasks::claim_apart(&self.engine, &self.avoided, command).await,
             };
             let Claims { claimed, locked, unseen, .. } = claims?;
+            let has_locked = !locked.is_empty();
             self.leases.add(&server, &claimed);
             if tasks::end_holders(&self.engine, locked, now).await {
                 self.wake();
             }
-            if unseen > 0 {
+            // On a cluster, another server may mark a task that this one could run.
+            let is_passed_over = self.engine.nodes() == Nodes::Many && has_locked;
+            if unseen > 0 || is_passed_over {
                 let wake_ups = self.wake_ups.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(UNSEEN_WAIT).await;

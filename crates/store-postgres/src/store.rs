@@ -56,6 +56,12 @@ impl PostgresStore {
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;
+        if mode == OpenMode::Server
+            && let Err(fault) = tasks::repair_queue(&engine).await
+        {
+            // The other domains of a cluster are served although a node is away.
+            tracing::error!(%fault, "the queue was not compared with the tasks");
+        }
         let wake_ups = Arc::new(watch::Sender::new(0));
         let listener = match mode {
             OpenMode::Server => {

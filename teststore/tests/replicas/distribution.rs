@@ -103,8 +103,9 @@ fn literals(source: &str) -> Vec<String> {
 const BEGINNINGS: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "COPY"];
 
 /// The statements that visit every node: `check` counts rows without a domain, the work in the
-/// background looks for domains that have some for it, and a server asks whether all nodes answer.
-const ON_EVERY_NODE: [&str; 4] = [
+/// background looks for domains that have some for it, a server asks whether all nodes answer, and
+/// a start compares the queue with the tasks.
+const ON_EVERY_NODE: [&str; 5] = [
     "SELECT count(*) FROM {table} WHERE domain_id NOT IN \
      (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)",
     "SELECT domain_id FROM issue_set_deltas GROUP BY domain_id \
@@ -114,6 +115,7 @@ const ON_EVERY_NODE: [&str; 4] = [
      CAST(sum(CASE WHEN erased THEN last_row - first_row + 1 ELSE 0 END) AS BIGINT) \
      FROM issue_text_marks GROUP BY domain_id ORDER BY domain_id",
     "SELECT count(*) FROM domain_clocks",
+    "SELECT domain_id, id, seq, writes, coalesce(next_try_at, 0) FROM tasks WHERE status < 4",
 ];
 
 /// The sources of the backend and of the shared rules, each with the name of its file.

@@ -8,6 +8,7 @@ mod distribution;
 mod issues;
 mod lost_connections;
 mod people;
+mod queue_order;
 mod round_trips;
 mod servers;
 mod sql_lint;

@@ -135,7 +135,7 @@ pub(super) async fn new_tasks(client: &Client) -> Result<Vec<(DomainId, Vec<u8>)
     Ok(new.iter().map(|row| (DomainId(row.get(0)), row.get(1))).collect())
 }
 
-/// Marks a task as queued, unless only its place in the queue is visible.
+/// Marks a task as queued whose place the transaction has locked, unless only that is visible.
 pub(super) async fn mark_queued(
     client: &Client,
     domain: DomainId,

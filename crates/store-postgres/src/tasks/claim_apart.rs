@@ -122,13 +122,29 @@ async fn mark_new(engine: &Engine, avoided: &Avoided, now: UnixMillis) -> Result
     let hidden = avoided.now();
     for (domain, id) in new.into_iter().filter(|(domain, _)| !hidden.contains(domain)) {
         let mark = engine.write((domain, id), move |client, (domain, id)| {
-            Box::pin(mark_queued(client, *domain, id, now))
+            Box::pin(mark_apart(client, *domain, id, now))
         });
         if let Err(fault) = mark.await {
             avoid(engine, avoided, domain, &fault).await?;
         }
     }
     Ok(())
+}
+
+/// Marks a task, unless another transaction locks its place. The place is locked before the task,
+/// as in a claim: otherwise each could wait for the other.
+async fn mark_apart(
+    client: &Client,
+    domain: DomainId,
+    id: &[u8],
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let place = "SELECT 1 FROM task_queue WHERE domain_id = $1 AND task_id = $2 AND NOT queued
+         FOR UPDATE SKIP LOCKED";
+    if client.row_opt(place, &[&domain.0, &id]).await?.is_none() {
+        return Ok(());
+    }
+    mark_queued(client, domain, id, now).await
 }
 
 /// Avoids all domains that are on the node of this one.

@@ -7,6 +7,7 @@ mod claim;
 mod claim_apart;
 mod holder;
 mod pending_tasks;
+mod repair;
 mod statements;
 
 pub(super) use apply::apply;
@@ -14,4 +15,5 @@ pub(super) use claim::{Leases, release, renew};
 pub(super) use claim_apart::{Avoided, claim_apart};
 pub(super) use holder::end_holders;
 pub(super) use pending_tasks::refuse_pending;
+pub(super) use repair::repair_queue;
 pub(super) use statements::purge_step;

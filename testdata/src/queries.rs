@@ -1,6 +1,7 @@
 //! Random queries as parameters of the issue list, in any form that a parameter may have. All are
 //! valid. Most have one to three filters, as real queries do.
 
+use caseload_model::issue_query::{Compared, FilterKind, ISSUE_FILTERS, IssueFilter};
 use serde_json::{Map, Value, json};
 
 use crate::issues::AGENTS;
@@ -9,35 +10,6 @@ use crate::values::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, SEARCHED, STATES
 
 /// Query parameters, decoded.
 pub type Parameters = Vec<(String, String)>;
-
-/// Every filter, with hyphens.
-const FILTERS: [&str; 25] = [
-    "created-since",
-    "created-until",
-    "updated-since",
-    "updated-until",
-    "state-since",
-    "state-until",
-    "state",
-    "ids",
-    "app-ids",
-    "platform-types",
-    "queue-ids",
-    "end-user-ids",
-    "issue-modes",
-    "tags",
-    "languages",
-    "assignee-ids",
-    "assignee-emails",
-    "author-emails",
-    "text",
-    "title",
-    "messages",
-    "notes",
-    "feedback-comment",
-    "feedback-rating",
-    "redacted",
-];
 
 /// The parameters of a query and its order.
 pub fn query(random: &mut SplitMix) -> Parameters {
@@ -49,13 +21,15 @@ pub fn query(random: &mut SplitMix) -> Parameters {
             parameters.push((name, value));
         }
     };
+    // A person's issues depend on profiles, and custom fields have most forms of all.
+    let (custom_fields, others): (Vec<_>, Vec<_>) = ISSUE_FILTERS
+        .iter()
+        .filter(|filter| !matches!(filter.kind, FilterKind::Person(_)))
+        .partition(|filter| matches!(filter.kind, FilterKind::CustomFields(_)));
     for _ in 0..filters {
-        if random.once_in(5) {
-            put("custom-fields", custom_fields(random), random);
-        } else {
-            let name = random.pick(&FILTERS);
-            put(name, filter(name, random), random);
-        }
+        let among = if random.once_in(5) { &custom_fields } else { &others };
+        let filter = random.pick(among);
+        put(filter.name, value(filter, random), random);
     }
     if random.once_in(2) {
         let keys = ["creation-time", "state-change-time", "update-time"];
@@ -68,12 +42,11 @@ pub fn query(random: &mut SplitMix) -> Parameters {
 }
 
 /// The value of a filter.
-fn filter(name: &str, random: &mut SplitMix) -> String {
-    let all = ["and", "or", "nor", "exists"];
-    let agents = AGENTS.map(|agent| agent.0);
-    match name {
-        "state" => states(random),
-        "ids" => {
+fn value(filter: &IssueFilter, random: &mut SplitMix) -> String {
+    match filter.kind {
+        FilterKind::Instant(..) => instant(random).max(0).to_string(),
+        FilterKind::States(_) => states(random),
+        FilterKind::Ids(_) => {
             let ids = (0..random.below(12)).map(|_| match random.below(4) {
                 0 => json!(ISSUE_ID_MAX - random.below(40) as u64),
                 1 => json!((1 + random.below(40)).to_string()),
@@ -81,22 +54,29 @@ fn filter(name: &str, random: &mut SplitMix) -> String {
             });
             ids.collect::<Value>().to_string()
         }
-        "app-ids" | "platform-types" | "queue-ids" | "end-user-ids" | "issue-modes" => {
-            json!(random.pick_up_to(&NAMES, 3)).to_string()
+        FilterKind::AnyOf(..) => json!(random.pick_up_to(&NAMES, 3)).to_string(),
+        FilterKind::Condition(rules, _) => {
+            let keys: Vec<_> = rules.keys.iter().map(|key| key.as_str()).collect();
+            condition(random, &compared_with(filter.name, rules.compared), &keys)
         }
-        "tags" | "languages" => condition(random, &NAMES, &all),
-        "assignee-ids" => condition(random, &[&agents[..], &["nobody"]].concat(), &all),
-        "assignee-emails" => {
-            let emails = AGENTS.map(|agent| agent.1);
-            condition(random, &[&emails[..], &["BOB@desk.x", "nobody@x"]].concat(), &["or"])
+        FilterKind::Text(_) => random.pick(&SEARCHED[..SEARCHED.len() - 1]).to_owned(),
+        FilterKind::CustomFields(_) => custom_fields(random),
+        FilterKind::Rating(_) => rating(random),
+        FilterKind::Boolean(_) => random.pick(&["true", "false"]).to_owned(),
+        FilterKind::Person(_) => random.below(40).to_string(),
+    }
+}
+
+/// Values that a condition may find.
+fn compared_with(name: &str, compared: Compared) -> Vec<&'static str> {
+    match (name, compared) {
+        ("assignee-ids", _) => [&AGENTS.map(|agent| agent.0)[..], &["nobody"]].concat(),
+        ("assignee-emails", _) => {
+            [&AGENTS.map(|agent| agent.1)[..], &["BOB@desk.x", "nobody@x"]].concat()
         }
-        "author-emails" => condition(random, &[&EMAILS[..], &[""]].concat(), &["or", "exists"]),
-        "text" => random.pick(&SEARCHED[..SEARCHED.len() - 1]).to_owned(),
-        "title" | "messages" | "notes" => condition(random, &SEARCHED, &all),
-        "feedback-comment" => condition(random, &SEARCHED, &["and", "nor", "exists"]),
-        "feedback-rating" => rating(random),
-        "redacted" => random.pick(&["true", "false"]).to_owned(),
-        _ => instant(random).max(0).to_string(),
+        (_, Compared::Exactly) => NAMES.to_vec(),
+        (_, Compared::Folded) => [&EMAILS[..], &[""]].concat(),
+        (_, Compared::AsTexts) => SEARCHED.to_vec(),
     }
 }
 

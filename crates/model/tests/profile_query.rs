@@ -4,8 +4,8 @@
 use caseload_model::ids::{CoreProfileId, DomainName, app_profile_id};
 use caseload_model::issue_query::{Sort, SortKey, SortOrder};
 use caseload_model::profile_query::{
-    AppPart, ProfileId, ProfileKind, ProfileListRequest, ProfileListScope, ProfilePosition,
-    ProfileScan, SearchableProfile, parse_profile_list, parse_single_profile,
+    AppPart, ProfileId, ProfileKind, ProfileListRequest, ProfilePosition, ProfileScan,
+    SearchableProfile, parse_profile_list, parse_single_profile,
 };
 use caseload_model::time::UnixMillis;
 
@@ -185,14 +185,14 @@ fn a_cursor_continues_its_own_list_of_either_kind() {
     for (kind, id) in [CORE, APP].into_iter().zip(ids) {
         let query = request(kind, &[("country", "DE")]).query;
         let after = ProfilePosition { at: UnixMillis(-5), id };
-        let scope = ProfileListScope::of(DomainId(1), &query);
+        let scope = query.scope(DomainId(1));
         let token = scope.cursor(after.clone(), 3);
         let again = request(kind, &[("country", "Germany"), ("cursor", &token)]);
         let cursor = again.cursor.expect("a cursor");
         assert_eq!((cursor.pages_before(), scope.position(&cursor)), (3, Ok(Some(after))));
         for (domain, pairs) in [(2, &[("country", "DE")][..]), (1, &[("country", "FR")]), (1, &[])]
         {
-            let other = ProfileListScope::of(DomainId(domain), &request(kind, pairs).query);
+            let other = request(kind, pairs).query.scope(DomainId(domain));
             assert!(other.position(&cursor).is_err(), "{domain} {pairs:?}");
         }
         for begin in ["", "*"] {

@@ -96,7 +96,7 @@ fn place(text: &str) {
 /// The place from which the walk continues.
 fn position_of(request: &ListRequest) -> Result<Option<ListPosition>, ParameterFault> {
     let paging = request.cursor.as_ref().expect("a list by place");
-    paging.position(HOME, &request.query)
+    request.query.scope(HOME).position(paging)
 }
 
 /// A good query without its place.
@@ -130,5 +130,5 @@ fn belongs(
             assert!(fault.parameter == "cursor" && !fault.detail.is_empty());
         }
     }
-    assert!(paging.position(DomainId(2), query).is_err(), "no other domain takes it");
+    assert!(query.scope(DomainId(2)).position(paging).is_err(), "no other domain takes it");
 }

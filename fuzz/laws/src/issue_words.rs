@@ -1,21 +1,10 @@
 //! The words that inputs of the laws on issues are made of: fields, parameters, filters and forms.
 //! They help chance to find what matters; no law depends on them.
 
-pub(crate) const CONDITIONS: &[&str] = &[
-    "tags=",
-    "languages=",
-    "assignee-ids=",
-    "assignee_emails=",
-    "author-emails=",
-    "title=",
-    "messages=",
-    "notes=",
-    "feedback_comment=",
-    "app-ids=",
-    "platform_types=",
-    "queue-ids=",
-    "end_user_ids=",
-    "issue-modes=",
+use caseload_model::issue_query::{ISSUE_FILTERS, with_filters};
+
+pub(crate) const CONDITIONS: &[&str] = &with_filters::<{ ISSUE_FILTERS.len() + 21 }>(&[
+    "=",
     "{",
     "}",
     "[",
@@ -36,7 +25,7 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "\"İ\"",
     "\\u0000",
     "[\"a\",\"b\"]",
-];
+]);
 
 pub(crate) const CURSOR: &[&str] = &[
     "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy",
@@ -231,21 +220,7 @@ pub(crate) const MATCHERS: &[&str] = &[
     "CRASH",
 ];
 
-pub(crate) const QUERY: &[&str] = &[
-    "created-since=",
-    "created_until=",
-    "updated-since=",
-    "updated_until=",
-    "state-since=",
-    "state_until=",
-    "state=",
-    "ids=",
-    "app-ids=",
-    "platform_types=",
-    "queue-ids=",
-    "end_user_ids=",
-    "feedback-rating=",
-    "redacted=",
+pub(crate) const QUERY: &[&str] = &with_filters::<{ ISSUE_FILTERS.len() + 29 }>(&[
     "includes=",
     "excludes=",
     "timestamp-format=",
@@ -275,7 +250,7 @@ pub(crate) const QUERY: &[&str] = &[
     ",",
     "{\"and\":[{\"is\":3}]}",
     "unix",
-];
+]);
 
 pub(crate) const RATING: &[&str] = &[
     "\"and\":",

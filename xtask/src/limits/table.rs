@@ -104,7 +104,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(
         API,
         "The server reads {} issues (or {MiB} MiB) at a time",
-        &["STEP_RECORDS", "stream::STEP_BYTES"],
+        &["issues::list::STREAM_RECORDS", "stream::STEP_BYTES"],
     ),
     figure(
         API,

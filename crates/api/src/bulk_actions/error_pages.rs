@@ -5,7 +5,7 @@
 
 use axum::response::Response;
 use caseload_model::issue_query::{
-    CursorPaging, ErrorFilter, ErrorListRequest, ErrorPages, ListPosition, Paging,
+    CursorPaging, ErrorFilter, ErrorListRequest, ErrorPages, ListPosition,
 };
 use caseload_model::time::UnixMillis;
 use caseload_store::{RecordKind, StoreError};
@@ -20,11 +20,11 @@ use crate::http::cpu::INLINE_BYTES_MAX;
 use crate::http::csv::DamagedRecord;
 use crate::http::etag;
 use crate::http::format::{Chosen, Format};
-use crate::http::link;
 use crate::http::memory::Memory;
 use crate::http::problem::Problem;
 use crate::http::query::{QueryPairs, refused};
-use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::envelope;
+use crate::lists::place::Place;
 use crate::state::AppState;
 
 /// The key of the records.
@@ -103,30 +103,19 @@ impl PageCall<'_> {
         let scope = request.filter.scope(own.caller.domain_id, &own.task.id);
         let all = u64::from(own.task.counts.failed);
         let total = if request.filter.is_empty() { all } else { part.hits };
-        let number = pages.cursor.as_ref().map(|cursor| cursor.pages_before().saturating_add(1));
-        let number = number.map_or(pages.paging.page, u64::from);
-        let place = |index: u32| ListPosition { at: UnixMillis(0), id: index.into() };
-        let token = |index| scope.cursor(place(index), u32::try_from(number).unwrap_or(u32::MAX));
-        let next = part.last.filter(|_| part.more).map(token);
-        let url = self.base.of_path(self.uri.path());
-        let links = match pages.cursor {
-            Some(_) => link::stepped(&url, &self.query.0, next.as_deref()),
-            None => link::header(&url, &self.query.0, pages.paging, total, || next.clone()),
+        let shown = Place {
+            url: self.base.of_path(self.uri.path()),
+            pairs: &self.query.0,
+            paging: pages.paging,
+            cursor: pages.cursor.as_ref(),
         };
-        let counted = pages.cursor.as_ref().is_none_or(|cursor| cursor.count);
+        let place = |index: u32| ListPosition { at: UnixMillis(0), id: u64::from(index) };
+        let last = part.last.filter(|_| part.more);
+        let next = last.map(|index| scope.cursor(place(index), shown.number()));
+        let links = shown.links(Some(total), next.as_deref());
         let mut response = if self.chosen.format == Format::Json {
-            envelope::respond(Envelope {
-                paging: Paging { page: number, page_size: pages.paging.page_size },
-                key: KEY,
-                records: memory.hold(part.array()),
-                total_hits: counted.then_some(total),
-                next: match (&pages.cursor, &next) {
-                    (None, _) => Next::ByPage,
-                    (Some(_), Some(token)) => Next::Cursor(token),
-                    (Some(_), None) => Next::End,
-                },
-                rest: None,
-            })
+            let records = memory.hold(part.array());
+            envelope::respond(shown.envelope(KEY, records, Some(total), next))
         } else {
             let table = Table::new(own.task.action, RecordKind::Errors, false);
             self.chosen.answer_rows(memory, part.body, |lines, out| {

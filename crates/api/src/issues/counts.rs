@@ -8,11 +8,12 @@ use caseload_model::json::write_string;
 use caseload_store::{CountIssues, IssueCounts};
 use http::header;
 
-use super::list::list_error;
+use super::list::Issues;
 use super::person;
 use crate::http::auth::Caller;
 use crate::http::problem::Problem;
 use crate::http::query::{QueryPairs, refused};
+use crate::lists::call::list_error;
 use crate::lists::deadline::in_time;
 use crate::state::AppState;
 
@@ -24,7 +25,7 @@ pub(crate) async fn counts(
 ) -> Result<Response, Problem> {
     let mut request = parse_counts(&pairs).map_err(refused)?;
     let found = person::look_up(&state, &caller, &mut request.query).await;
-    found.map_err(|error| list_error(error, &pairs))?;
+    found.map_err(|error| list_error::<Issues>(error, &pairs))?;
     let budget = state.config.query_timeout;
     let read = state.store.count_issues(CountIssues {
         domain: caller.domain_id,
@@ -32,7 +33,8 @@ pub(crate) async fn counts(
         grouping: request.grouping.clone(),
         budget,
     });
-    let counts = in_time(budget, read).await.map_err(|error| list_error(error, &pairs))?;
+    let counts =
+        in_time(budget, read).await.map_err(|error| list_error::<Issues>(error, &pairs))?;
     let body = rendered(&request.grouping, &counts);
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }

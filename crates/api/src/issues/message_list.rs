@@ -7,8 +7,7 @@ use axum::response::Response;
 use caseload_model::issue::attachment_url::find_in_messages;
 use caseload_model::issue::{PlacedRecord, TimestampFormat, oldest_first, with_iso_times};
 use caseload_model::issue_query::{
-    CursorPaging, IssueView, ListPosition, MessageListRequest, MessageListScope, Paging,
-    parse_message_list,
+    IssueView, ListPosition, ListScope, MessageListRequest, Paging, parse_message_list,
 };
 use caseload_model::json::elements_at;
 use caseload_model::time::UnixMillis;
@@ -20,12 +19,12 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::etag;
 use crate::http::format::{Chosen, Format};
-use crate::http::link;
 use crate::http::memory::Memory;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::{QueryPairs, refused};
 use crate::lists::deadline::in_time;
-use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::envelope;
+use crate::lists::place::Place;
 use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
@@ -86,7 +85,7 @@ impl List {
 
 /// The parts of a request that choose the answer.
 #[derive(Debug)]
-pub(crate) struct ListCall {
+pub(crate) struct PartCall {
     base: BaseUrl,
     uri: Uri,
     headers: HeaderMap,
@@ -103,7 +102,7 @@ pub(crate) async fn list_messages(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let call = ListCall { base, uri, headers, query };
+    let call = PartCall { base, uri, headers, query };
     call.answer(&state, &caller, id, List::Messages).await
 }
 
@@ -117,11 +116,11 @@ pub(crate) async fn list_notes(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let call = ListCall { base, uri, headers, query };
+    let call = PartCall { base, uri, headers, query };
     call.answer(&state, &caller, id, List::PrivateNotes).await
 }
 
-impl ListCall {
+impl PartCall {
     async fn answer(
         self,
         state: &AppState,
@@ -141,7 +140,7 @@ impl ListCall {
         };
         let id = id.known()?;
         let (domain, budget) = (caller.domain_id, state.config.query_timeout);
-        let scope = MessageListScope::of(domain, id, list.key());
+        let scope = ListScope::of_issue(domain, id, list.key());
         let after = request.cursor.as_ref().map(|cursor| scope.position(cursor)).transpose();
         let after = after.map_err(|fault| refused(vec![fault]))?.flatten();
         // The issue, and the part of it that is shown.
@@ -173,34 +172,23 @@ impl ListCall {
         &self,
         list: List,
         request: &MessageListRequest,
-        scope: MessageListScope,
+        scope: ListScope,
         chosen: Chosen,
         (part, memory): (Part, Memory),
     ) -> Response {
-        let (url, paging) = (self.base.of_path(self.uri.path()), request.paging);
-        let number = request.cursor.as_ref().map(|cursor| cursor.pages_before().saturating_add(1));
-        let page = number.map_or(paging.page, u64::from);
-        let token = |after| scope.cursor(after, u32::try_from(page).unwrap_or(u32::MAX));
-        let next = part.last.filter(|_| part.more).map(token);
-        let links = match request.cursor {
-            Some(_) => link::stepped(&url, &self.query.0, next.as_deref()),
-            None => link::header(&url, &self.query.0, paging, part.total, || next.clone()),
+        let place = Place {
+            url: self.base.of_path(self.uri.path()),
+            pairs: &self.query.0,
+            paging: request.paging,
+            cursor: request.cursor.as_ref(),
         };
-        let counted = request.cursor.as_ref().is_none_or(|cursor: &CursorPaging| cursor.count);
+        let last = part.last.filter(|_| part.more);
+        let next = last.map(|after| scope.cursor(after, place.number()));
         let records = self.base.inserted(part.body, &part.urls);
+        let links = place.links(Some(part.total), next.as_deref());
         let mut response = if chosen.format == Format::Json {
-            envelope::respond(Envelope {
-                paging: Paging { page, page_size: paging.page_size },
-                key: list.key(),
-                records: memory.hold(records),
-                total_hits: counted.then_some(part.total),
-                next: match (&request.cursor, &next) {
-                    (None, _) => Next::ByPage,
-                    (Some(_), Some(token)) => Next::Cursor(token),
-                    (Some(_), None) => Next::End,
-                },
-                rest: None,
-            })
+            let records = memory.hold(records);
+            envelope::respond(place.envelope(list.key(), records, Some(part.total), next))
         } else {
             chosen.answer_lines(memory, lines(&records), list.columns())
         };

@@ -25,25 +25,25 @@ pub(crate) const ISSUES: &str = "issues";
 
 /// The values of an envelope.
 #[derive(Debug)]
-pub(crate) struct Envelope<'a> {
+pub(crate) struct Envelope {
     pub(crate) paging: Paging,
     /// The key of the records.
     pub(crate) key: &'static str,
     /// Records with commas between them.
     pub(crate) records: Bytes,
     pub(crate) total_hits: Option<u64>,
-    pub(crate) next: Next<'a>,
+    pub(crate) next: Next,
     /// Further records, each after a comma, that are rendered while they are sent.
     pub(crate) rest: Option<Body>,
 }
 
 /// How the list continues after an envelope.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Next<'a> {
+#[derive(Debug, Clone)]
+pub(crate) enum Next {
     /// It has numbered pages, which the totals and the links describe.
     ByPage,
     /// The list continues at this cursor.
-    Cursor(&'a str),
+    Cursor(String),
     /// The list by cursor ends here.
     End,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Next<'a> {
 /// The envelope with its links and its tag, or 304 if the caller has it already. `about` names the
 /// list and its view.
 pub(crate) fn tagged(
-    envelope: Envelope<'_>,
+    envelope: Envelope,
     (version, about): (&ListVersion, &str),
     base: &BaseUrl,
     asked: &HeaderMap,
@@ -77,7 +77,7 @@ pub(crate) fn tagged(
     response
 }
 
-pub(crate) fn respond(envelope: Envelope<'_>) -> Response {
+pub(crate) fn respond(envelope: Envelope) -> Response {
     let Paging { page: number, page_size } = envelope.paging;
     let key = envelope.key;
     let head = format!("{{\"page\":{number},\"page-size\":{page_size},\"{key}\":[");

@@ -2,39 +2,41 @@
 //! refuses wrong filters.
 
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue_query::ParameterFault;
+use caseload_model::issue_query::{ListRequest, ParameterFault};
 use caseload_model::spelling::same_name;
+use http::HeaderMap;
 
 use crate::http::format::{Chosen, Format};
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 
-/// The refusal of a request with a wrong format, wrong parameters, or both.
-pub(crate) fn refused_by(
-    format: Option<Fault>,
-    parameters: Option<Vec<ParameterFault>>,
-) -> Problem {
-    let parameters = parameters.unwrap_or_default().into_iter().map(Fault::from);
-    Problem::faults(parameters.chain(format).collect())
-}
+/// The format and the request of a list, and whether the answer is a stream.
+type Accepted<Query, View, Id> = (Chosen, ListRequest<Query, View, Id>, bool);
 
-/// Whether the answer is a stream. A page that is asked for as one is refused, and so are columns
-/// without a table.
-pub(crate) fn is_stream(
-    chosen: &Chosen,
+/// Accepts a request for a list. Refused are a wrong format, wrong parameters, a page that is asked
+/// for as a stream, and columns without a table.
+pub(crate) fn accepted<Query, View, Id>(
     query: &QueryPairs,
-    explicit_paging: bool,
-    has_columns: bool,
-) -> Result<bool, Problem> {
+    headers: &HeaderMap,
+    request: Result<ListRequest<Query, View, Id>, Vec<ParameterFault>>,
+) -> Result<Accepted<Query, View, Id>, Problem> {
+    let chosen = Format::chosen(query.first("format"), headers);
+    let (chosen, request) = match (chosen, request) {
+        (Ok(chosen), Ok(request)) => (chosen, request),
+        (chosen, request) => {
+            let parameters = request.err().unwrap_or_default().into_iter().map(Fault::from);
+            return Err(Problem::faults(parameters.chain(chosen.err()).collect()));
+        }
+    };
     let is_stream = chosen.format != Format::Json;
-    if chosen.explicit && is_stream && explicit_paging {
+    if chosen.explicit && is_stream && request.explicit_paging {
         return Err(paged_stream(query));
     }
-    let is_stream = is_stream && !explicit_paging;
-    if has_columns && !(is_stream && chosen.format == Format::Csv) {
+    let is_stream = is_stream && !request.explicit_paging;
+    if request.columns.is_some() && !(is_stream && chosen.format == Format::Csv) {
         return Err(columns_of_no_table());
     }
-    Ok(is_stream)
+    Ok((chosen, request, is_stream))
 }
 
 /// The refusal of a page that is asked for as a stream.

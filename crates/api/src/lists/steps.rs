@@ -4,12 +4,13 @@
 //! the network has its bytes.
 
 use std::io;
-use std::time::Duration;
 
 use axum::body::Body;
-use caseload_store::{Serve, StepForm, StoreError};
+use caseload_model::issue_query::ListPosition;
+use caseload_store::{ListStep, StepForm, StoreError};
 use futures_util::stream;
 
+use super::Noun;
 use super::deadline::in_time;
 use crate::http::auth::Caller;
 use crate::http::auth::require_working_key;
@@ -21,42 +22,24 @@ use crate::state::AppState;
 /// A list is rendered at most this far ahead of its reader.
 pub(crate) const PAGE_BYTES_AHEAD: usize = 8 << 20;
 
-/// A request for the records that follow a position.
-pub(crate) trait ListSteps: Send + 'static {
-    /// Reads a step. The next one follows it.
-    fn step(&mut self, store: &dyn Serve) -> impl Future<Output = Result<Step, StoreError>> + Send;
-
-    /// The token from which the list continues after this many pages; `None` before the first
-    /// record.
-    fn cursor(&self, pages: u32) -> Option<String>;
-
-    fn set_form(&mut self, form: StepForm);
-    fn set_records_max(&mut self, records: u64);
-    fn bytes_max(&self) -> usize;
-    fn budget(&self) -> Duration;
-}
-
-/// Some records of a list.
-#[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) count: u32,
-    pub(crate) body: Vec<u8>,
-    /// The positions in the body of paths, before which the server puts its address.
-    pub(crate) urls: Vec<usize>,
-    /// Whether records follow.
-    pub(crate) more: bool,
-}
-
 /// The rest of a list.
-pub(crate) struct ListReader<R> {
+pub(crate) struct ListReader<N: Noun> {
     pub(crate) state: AppState,
     pub(crate) caller: Caller,
     pub(crate) base: BaseUrl,
-    /// The next step.
-    pub(crate) request: R,
+    pub(crate) query: N::Query,
+    pub(crate) view: N::View,
+    /// The next step has the records after this position.
+    pub(crate) after: Option<ListPosition<N::Id>>,
+    /// Of a step.
+    pub(crate) records_max: u64,
+    pub(crate) bytes_max: usize,
+    pub(crate) form: StepForm,
+    /// Whether a step has the total of the list.
+    pub(crate) count: bool,
 }
 
-impl<R: ListSteps> ListReader<R> {
+impl<N: Noun> ListReader<N> {
     /// The memory of the first step, before anything was sent.
     pub(crate) async fn memory(&self) -> Result<Memory, Problem> {
         self.state.memory.take(Some(self.caller.domain_id), self.bytes()).await
@@ -64,16 +47,27 @@ impl<R: ListSteps> ListReader<R> {
 
     /// The memory that a step may need: one record is written in any case.
     fn bytes(&self) -> usize {
-        self.request.bytes_max().max(PAGE_BYTES_AHEAD)
+        self.bytes_max.max(PAGE_BYTES_AHEAD)
     }
 
-    pub(crate) async fn step(&mut self) -> Result<Step, StoreError> {
-        let budget = self.request.budget();
-        in_time(budget, self.request.step(&*self.state.store)).await
+    /// Reads a step. The next one follows it.
+    pub(crate) async fn step(&mut self) -> Result<ListStep<N::Id>, StoreError> {
+        let step = in_time(self.state.config.query_timeout, N::step(self)).await?;
+        if step.last.is_some() {
+            self.after.clone_from(&step.last);
+        }
+        Ok(step)
+    }
+
+    /// The token from which the list continues after this many pages; `None` before the first
+    /// record.
+    pub(crate) fn cursor(&self, pages: u32) -> Option<String> {
+        let scope = N::scope(&self.query, self.caller.domain_id);
+        Some(scope.cursor(self.after.clone()?, pages))
     }
 
     /// A further step of a body that has begun.
-    pub(crate) async fn next(&mut self) -> io::Result<(Step, Memory)> {
+    pub(crate) async fn next(&mut self) -> io::Result<(ListStep<N::Id>, Memory)> {
         if *self.state.stopping.borrow() {
             return Err(io::Error::other("the server stops"));
         }
@@ -96,7 +90,7 @@ impl<R: ListSteps> ListReader<R> {
             if left == 0 {
                 return Ok::<_, io::Error>(None);
             }
-            reader.request.set_records_max(left);
+            reader.records_max = left;
             let (step, memory) = reader.next().await?;
             if step.count == 0 {
                 return Ok(None);

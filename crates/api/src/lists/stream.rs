@@ -11,26 +11,25 @@ use std::io;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use caseload_store::StepForm;
+use caseload_store::{ListStep, StepForm};
 use futures_util::stream;
 use http::header;
 
+use super::Noun;
 use super::list_error::ListError;
-use super::steps::{ListReader, ListSteps, Step};
+use super::steps::ListReader;
 use super::table::Table;
 use crate::http::connection::LongAnswer;
 use crate::http::cpu::CpuPool;
 use crate::http::csv::DamagedRecord;
 use crate::http::memory::Memory;
 
-/// A step ends after this many records.
-pub(crate) const STEP_RECORDS: u64 = 1000;
 /// A step ends before this many bytes, but not before its first record.
 pub(crate) const STEP_BYTES: usize = 2 << 20;
 
 /// Reads a list step by step.
-pub(crate) struct StepReader<R> {
-    pub(crate) steps: ListReader<R>,
+pub(crate) struct StepReader<N: Noun> {
+    pub(crate) steps: ListReader<N>,
     /// Answers of this list before the stream, which the cursor counts.
     pub(crate) pages: u32,
     /// The media type of the stream.
@@ -49,19 +48,19 @@ pub(crate) enum StreamForm {
 }
 
 /// The body of the answer.
-struct RecordStream<R> {
-    reader: StepReader<R>,
+struct RecordStream<N: Noun> {
+    reader: StepReader<N>,
     /// The step that was read before the answer began.
-    first: Option<(Step, Memory)>,
+    first: Option<(ListStep<N::Id>, Memory)>,
     records: u64,
     ended: bool,
 }
 
-impl<R: ListSteps> StepReader<R> {
+impl<N: Noun> StepReader<N> {
     /// Reads the first step, so that an error of the store then is an error answer and not a broken
     /// body. The rest follows as the body.
     pub(crate) async fn respond(mut self) -> Result<Response, ListError> {
-        self.steps.request.set_form(StepForm::Lines);
+        self.steps.form = StepForm::Lines;
         let memory = self.steps.memory().await.map_err(ListError::Refused)?;
         let first = Some((self.steps.step().await?, memory));
         let content_type = self.content_type;
@@ -77,11 +76,11 @@ impl<R: ListSteps> StepReader<R> {
 
     /// The cursor after the last record of the stream; empty if there was no record.
     fn cursor(&self) -> String {
-        self.steps.request.cursor(self.pages.saturating_add(1)).unwrap_or_default()
+        self.steps.cursor(self.pages.saturating_add(1)).unwrap_or_default()
     }
 }
 
-impl<R: ListSteps> RecordStream<R> {
+impl<N: Noun> RecordStream<N> {
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         if self.ended {
             return Ok(None);

@@ -1,6 +1,6 @@
-//! Custom fields of issues: their types, how an entry's fields are checked and rendered, and what a
-//! stored value counts as. A stored number counts the same as a number and as a string, a checkbox
-//! as a boolean and as the string.
+//! Custom fields of issues: their types, how an entry's fields are checked and rendered, and how a
+//! stored value is compared. A stored number counts the same as a number and as a string, a
+//! checkbox as a boolean and as the string.
 
 use std::borrow::Cow;
 

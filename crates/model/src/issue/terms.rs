@@ -2,9 +2,9 @@
 //! backend stores the set of issues, or of profiles, that have it, and combines filters as
 //! operations on these sets. This is the only definition of an issue's terms; imports, edits and
 //! `caseload check` all use it. `profile_query` names those of a profile. A term is a kind and a
-//! value of bytes. Values of one kind sort as what they represent, so a range of days or
-//! numbers is a range of values. Invariant: the columns and fragments of an issue alone determine
-//! its terms.
+//! value of bytes. Values of one kind sort as the values they encode, so a range of days or numbers
+//! is a range of values. Invariant: the columns and fragments of an issue alone determine its
+//! terms.
 
 use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
 //! The parameters of a list that is read by cursor instead of by page: `cursor`, the opaque token;
 //! `after`, the position of a record in plain text, for clients that lost a stream in the middle;
 //! and `count`. Whether a token belongs to the list depends on the domain, so
-//! [`CursorPaging::position`] checks that later.
+//! [`ListScope::position`] checks that later.
 
 use super::{Cursor, CursorId, CursorScope, IssueQuery, ListPosition, Sort};
 use crate::error_code::ErrorCode;
@@ -35,34 +35,33 @@ impl<Id> Default for CursorPaging<Id> {
     }
 }
 
-impl CursorPaging {
-    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
-    /// belongs to another list.
-    pub fn position(
-        &self,
-        domain: DomainId,
-        query: &IssueQuery,
-    ) -> Result<Option<ListPosition>, ParameterFault> {
-        self.position_in(CursorScope::of(domain, query), query.sort)
-    }
+/// A list, as its cursors know it: its records and their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListScope {
+    scope: CursorScope,
+    sort: Sort,
 }
 
-impl<Id: Clone> CursorPaging<Id> {
-    /// The same in the list of this scope and order.
-    pub(crate) fn position_in(
-        &self,
-        scope: CursorScope,
-        sort: Sort,
+impl ListScope {
+    pub(crate) const fn new(scope: CursorScope, sort: Sort) -> Self {
+        Self { scope, sort }
+    }
+
+    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
+    /// belongs to another list.
+    pub fn position<Id: Clone>(
+        self,
+        paging: &CursorPaging<Id>,
     ) -> Result<Option<ListPosition<Id>>, ParameterFault> {
-        let cursor = match &self.start {
+        let cursor = match &paging.start {
             Start::Beginning => return Ok(None),
             Start::After(position) => return Ok(Some(position.clone())),
             Start::Cursor(cursor) => cursor,
         };
-        if cursor.sort == sort && cursor.scope == scope {
+        if cursor.sort == self.sort && cursor.scope == self.scope {
             return Ok(Some(cursor.after.clone()));
         }
-        let detail = if cursor.sort == sort {
+        let detail = if cursor.sort == self.sort {
             "the cursor belongs to a list with other filters or of another domain; send the same \
              filters with it as before, or * to begin this list"
                 .to_owned()
@@ -78,6 +77,20 @@ impl<Id: Clone> CursorPaging<Id> {
         Err(ParameterFault { parameter, code, detail })
     }
 
+    /// The token from which the list continues after this position and number of pages.
+    pub fn cursor<Id: CursorId>(self, after: ListPosition<Id>, pages: u32) -> String {
+        Cursor { scope: self.scope, sort: self.sort, after, pages }.encode()
+    }
+}
+
+impl IssueQuery {
+    /// The list of the domain's issues that the query describes.
+    pub fn scope(&self, domain: DomainId) -> ListScope {
+        ListScope::new(CursorScope::of(domain, self), self.sort)
+    }
+}
+
+impl<Id> CursorPaging<Id> {
     /// Pages that were delivered before this one.
     pub const fn pages_before(&self) -> u32 {
         match &self.start {
@@ -200,7 +213,7 @@ mod tests {
         ] {
             let request = parse(pairs).expect("good parameters");
             let paging = request.cursor.expect("a paging");
-            assert_eq!(paging.position(DOMAIN, &request.query), Ok(position), "{pairs:?}");
+            assert_eq!(request.query.scope(DOMAIN).position(&paging), Ok(position), "{pairs:?}");
             assert_eq!((paging.pages_before(), paging.count), (pages, false));
         }
         assert_eq!(parse(&[("page", "1")]).expect("good parameters").cursor, None);
@@ -227,7 +240,7 @@ mod tests {
         ] {
             let request = parse(&[pairs, &[("cursor", &token)]].concat()).expect("parameters");
             let paging = request.cursor.expect("a paging");
-            let fault = paging.position(domain, &request.query).expect_err("another list");
+            let fault = request.query.scope(domain).position(&paging).expect_err("another list");
             assert!(fault.detail.contains(said), "{pairs:?}: {}", fault.detail);
         }
     }

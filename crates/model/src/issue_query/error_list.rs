@@ -2,7 +2,7 @@
 //! filter selects whole records: one fault that meets all of it is enough. Without a parameter of
 //! pages the errors are a file; with one they are a list with totals, by page or by cursor.
 
-use super::{CursorPaging, MessageListScope, cursor_paging};
+use super::{CursorPaging, ListScope, cursor_paging};
 use crate::error_code::EntryErrorCode;
 use crate::ids::DomainId;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
@@ -61,8 +61,8 @@ impl ErrorFilter {
     }
 
     /// The list of the selected errors of a task, as its cursors know it.
-    pub fn scope(&self, domain: DomainId, task_id: &str) -> MessageListScope {
-        MessageListScope::of(domain, 0, &format!("errors of {task_id} {self:?}"))
+    pub fn scope(&self, domain: DomainId, task_id: &str) -> ListScope {
+        ListScope::of_issue(domain, 0, &format!("errors of {task_id} {self:?}"))
     }
 }
 

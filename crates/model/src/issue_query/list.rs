@@ -1,52 +1,22 @@
 //! Reads query parameters into a [`ListRequest`]. All faults of a request are found at once, and
 //! each says what would be right: dropping a filter silently would return the wrong issues.
 
-use super::condition::{Subject, parse_condition};
 use super::custom_fields::parse_custom_fields;
+use super::filters::{FilterKind, ISSUE_FILTERS, IssueFilter, with_filters};
 use super::rating::parse_rating;
 use super::{
-    Condition, CursorPaging, IssueQuery, Person, RatingSet, Sort, SortKey, SortOrder, TimeRange,
-    columns, cursor_paging,
+    CursorPaging, IssueQuery, Person, RatingSet, Sort, SortKey, SortOrder, TimeRange, columns,
+    cursor_paging,
 };
 use crate::error_code::ErrorCode;
 use crate::fold::fold;
 use crate::ids::ISSUE_ID_MAX;
 use crate::issue::{IssueState, IssueView, TimestampFormat};
-use crate::json::Json;
-use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
-/// How many of the parameters of a list are filters; they come first.
-pub(super) const FILTERS: usize = 27;
-/// The parameters of a list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 40] = [
-    "created-since",
-    "created-until",
-    "updated-since",
-    "updated-until",
-    "state-since",
-    "state-until",
-    "state",
-    "ids",
-    "app-ids",
-    "platform-types",
-    "queue-ids",
-    "end-user-ids",
-    "core-profile-id",
-    "issue-modes",
-    "tags",
-    "languages",
-    "assignee-ids",
-    "assignee-emails",
-    "author-emails",
-    "text",
-    "title",
-    "messages",
-    "notes",
-    "feedback-comment",
-    "custom-fields",
-    "feedback-rating",
-    "redacted",
+/// The parameters of a list that are not filters. `format` is a matter of HTTP, which reads its
+/// value.
+const NO_FILTERS: [&str; 13] = [
     "includes",
     "excludes",
     "timestamp-format",
@@ -61,6 +31,9 @@ pub const LIST_PARAMETERS: [&str; 40] = [
     "trailer",
     "columns",
 ];
+/// The parameters of a list; the filters come first.
+pub const LIST_PARAMETERS: [&str; ISSUE_FILTERS.len() + NO_FILTERS.len()] =
+    with_filters(&NO_FILTERS);
 /// The parameters of a single issue.
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
@@ -70,18 +43,18 @@ const DEEPER: &str = "To read further, send cursor instead of page: * to begin, 
     Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
     the last, set created_since to the created_at of the last, repeat until one issue is left";
 
-/// A request for a list.
+/// A request for a list of issues or, with other parameters, of profiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListRequest {
-    pub query: IssueQuery,
-    pub view: IssueView,
+pub struct ListRequest<Query = IssueQuery, View = IssueView, Id = u64> {
+    pub query: Query,
+    pub view: View,
     /// Whether `includes` names `meta`, which maps always show: a table then has a column of it.
     pub meta_column: bool,
     pub paging: Paging,
     /// Whether the caller gave `page`.
     pub explicit_paging: bool,
     /// Set if the list is read by cursor; `paging` then only gives the page size.
-    pub cursor: Option<CursorPaging>,
+    pub cursor: Option<CursorPaging<Id>>,
     /// Whether a stream leaves out the line that confirms its end.
     pub without_trailer: bool,
     /// The columns of a table, if the caller names them.
@@ -150,54 +123,54 @@ pub fn parse_single(pairs: &[(String, String)]) -> Result<IssueView, Vec<Paramet
 }
 
 pub(super) fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
-    let states: Vec<_> = IssueState::ALL.iter().map(|state| (state.as_str(), *state)).collect();
-    let updated = range(parameters, "updated-since", "updated-until");
-    IssueQuery {
-        created: range(parameters, "created-since", "created-until"),
-        updated,
-        changed: range(parameters, "state-since", "state-until"),
-        states: parameters.words("state", &states).map(|mut states| {
-            states.sort_unstable();
-            states.dedup();
-            states
-        }),
-        ids: ids(parameters),
-        app_ids: parameters.texts("app-ids"),
-        platform_types: parameters.texts("platform-types"),
-        queue_ids: parameters.texts("queue-ids"),
-        end_user_ids: parameters.texts("end-user-ids"),
-        person: person(parameters),
-        issue_modes: parameters.texts("issue-modes"),
-        tags: condition(parameters, Subject::Tags),
-        languages: condition(parameters, Subject::Languages),
-        assignee_ids: condition(parameters, Subject::AssigneeIds),
-        assignee_emails: condition(parameters, Subject::AssigneeEmails),
-        author_emails: condition(parameters, Subject::AuthorEmails),
-        text: text(parameters),
-        title: condition(parameters, Subject::Title),
-        messages: condition(parameters, Subject::Messages),
-        notes: condition(parameters, Subject::Notes),
-        feedback_comment: condition(parameters, Subject::FeedbackComment),
-        custom_fields: parameters.filter("custom-fields", parse_custom_fields).unwrap_or_default(),
-        rating: parameters
-            .filter("feedback-rating", parse_rating)
-            .filter(|set| *set != RatingSet::ALL),
-        redacted: parameters.boolean("redacted"),
-        sort: sort(parameters, SortKey::ALL, &updated),
+    let mut query = IssueQuery::default();
+    for filter in ISSUE_FILTERS {
+        read(filter, parameters, &mut query);
+    }
+    query.sort = sort(parameters, SortKey::ALL, &query.updated);
+    query
+}
+
+/// Reads a filter into its part of the query.
+fn read(filter: &IssueFilter, parameters: &mut Parameters<'_>, query: &mut IssueQuery) {
+    let name = filter.name;
+    match &filter.kind {
+        FilterKind::Instant(bound, part) => *(part.of)(query) = parameters.bound(name, *bound),
+        FilterKind::States(part) => *(part.of)(query) = states(parameters, name),
+        FilterKind::Ids(part) => {
+            let expected = "a list of issue ids, whole numbers such as 28,29 or [\"28\",29]";
+            let can_exist = |id: &u64| (1..=ISSUE_ID_MAX).contains(id);
+            *(part.of)(query) = parameters.ids(name, expected, can_exist);
+        }
+        FilterKind::AnyOf(_, part) => *(part.of)(query) = parameters.texts(name),
+        FilterKind::Person(part) => *(part.of)(query) = person(parameters, name),
+        FilterKind::Condition(rules, part) => *(part.of)(query) = rules.read(parameters, name),
+        FilterKind::Text(part) => *(part.of)(query) = text(parameters, name),
+        FilterKind::CustomFields(part) => {
+            let fields = parameters.filter(name, parse_custom_fields);
+            *(part.of)(query) = fields.unwrap_or_default();
+        }
+        FilterKind::Rating(part) => {
+            let set = parameters.filter(name, parse_rating);
+            *(part.of)(query) = set.filter(|set| *set != RatingSet::ALL);
+        }
+        FilterKind::Boolean(part) => *(part.of)(query) = parameters.boolean(name),
     }
 }
 
-/// A span of time by its two parameters.
-pub(crate) fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange {
-    let (since, until) =
-        (parameters.bound(since, Bound::Since), parameters.bound(until, Bound::Until));
-    TimeRange { since, until }
+/// States, ascending and without repeats.
+fn states(parameters: &mut Parameters<'_>, name: &str) -> Option<Vec<IssueState>> {
+    let words: Vec<_> = IssueState::ALL.iter().map(|state| (state.as_str(), *state)).collect();
+    let mut states = parameters.words(name, &words)?;
+    states.sort_unstable();
+    states.dedup();
+    Some(states)
 }
 
 /// A text to search for, folded. An empty text may come from a field that was not filled in, so it
 /// is a fault.
-fn text(parameters: &mut Parameters<'_>) -> Option<String> {
-    let (spelled, text) = parameters.get("text")?;
+fn text(parameters: &mut Parameters<'_>, name: &str) -> Option<String> {
+    let (spelled, text) = parameters.get(name)?;
     if text.is_empty() {
         let detail = format!("{spelled} is empty; leave {spelled} out to list everything");
         parameters.fault(spelled, ErrorCode::InvalidValue, detail);
@@ -206,27 +179,10 @@ fn text(parameters: &mut Parameters<'_>) -> Option<String> {
     Some(fold(text))
 }
 
-/// Issue ids: strings or numbers. An id that no issue can have is well formed but matches nothing.
-fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
-    let expected = "a list of issue ids, whole numbers such as 28,29 or [\"28\",29]";
-    let ids = parameters.list("ids", expected, |item| {
-        let digits = match item {
-            Json::Number(digits) => digits,
-            other => other.as_str()?,
-        };
-        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        plain.then(|| digits.parse().ok().filter(|id| (1..=ISSUE_ID_MAX).contains(id)))
-    })?;
-    let mut ids: Vec<u64> = ids.into_iter().flatten().collect();
-    ids.sort_unstable();
-    ids.dedup();
-    Some(ids)
-}
-
 /// The person with a core profile. An id that no profile can have is well formed but matches
 /// nothing.
-fn person(parameters: &mut Parameters<'_>) -> Option<Person> {
-    let (spelled, text) = parameters.get("core-profile-id")?;
+fn person(parameters: &mut Parameters<'_>, name: &str) -> Option<Person> {
+    let (spelled, text) = parameters.get(name)?;
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         let detail = "core-profile-id is the id of one core profile, digits alone such as \
             188474421477632";
@@ -234,13 +190,6 @@ fn person(parameters: &mut Parameters<'_>) -> Option<Person> {
         return None;
     }
     Some(Person { core_profile_id: text.parse().unwrap_or(u64::MAX), pids: Vec::new() })
-}
-
-/// The condition on a subject; one that is not given holds for every issue.
-fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
-    let map = |value: &str| parse_condition(subject, value);
-    let list = |values| subject.any_of(values);
-    parameters.condition(subject.parameter(), map, list).unwrap_or_default()
 }
 
 /// The order by one of `keys`. A client that filters by update time and names no order gets that

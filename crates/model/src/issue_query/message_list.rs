@@ -1,8 +1,9 @@
 //! The parameters of the lists of one issue: its messages, or its private notes, oldest first. They
 //! are those of the issue list that choose a part of it.
 
-use super::{Cursor, CursorPaging, CursorScope, ListPosition, Sort, SortKey, SortOrder};
-use super::{TimestampFormat, cursor_paging};
+use super::{
+    CursorPaging, CursorScope, ListScope, Sort, SortKey, SortOrder, TimestampFormat, cursor_paging,
+};
 use crate::ids::DomainId;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
@@ -26,26 +27,11 @@ pub struct MessageListRequest {
     pub timestamps: TimestampFormat,
 }
 
-/// A list of one issue, as its cursors know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageListScope(CursorScope);
-
-impl MessageListScope {
-    /// `list` is the name of the list, such as `messages`.
-    pub fn of(domain: DomainId, issue_id: u64, list: &str) -> Self {
-        Self(CursorScope::of_issue(domain, issue_id, list))
-    }
-
-    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
-    /// belongs to another list. The number in a position is the record's place in the issue,
-    /// from 0.
-    pub fn position(self, cursor: &CursorPaging) -> Result<Option<ListPosition>, ParameterFault> {
-        cursor.position_in(self.0, OLDEST_FIRST)
-    }
-
-    /// The token from which the list continues after this position and number of pages.
-    pub fn cursor(self, after: ListPosition, pages: u32) -> String {
-        Cursor { scope: self.0, sort: OLDEST_FIRST, after, pages }.encode()
+impl ListScope {
+    /// The list of this name within an issue, such as `messages`, oldest first. The number in a
+    /// position is the record's place in the issue, from 0.
+    pub fn of_issue(domain: DomainId, issue_id: u64, list: &str) -> Self {
+        Self::new(CursorScope::of_issue(domain, issue_id, list), OLDEST_FIRST)
     }
 }
 
@@ -70,6 +56,7 @@ pub fn parse_message_list(
 mod tests {
     use super::*;
     use crate::error_code::ErrorCode;
+    use crate::issue_query::ListPosition;
     use crate::time::UnixMillis;
 
     fn parse(query: &[(&str, &str)]) -> Result<MessageListRequest, Vec<ParameterFault>> {
@@ -83,7 +70,7 @@ mod tests {
         assert_eq!(parse(&[]).unwrap(), MessageListRequest::default());
         let third = parse(&[("page", "3"), ("page_size", "7")]).unwrap();
         assert_eq!(third.paging, Paging { page: 3, page_size: 7 });
-        let scope = MessageListScope::of(DomainId(1), 5, "messages");
+        let scope = ListScope::of_issue(DomainId(1), 5, "messages");
         let after = ListPosition { at: UnixMillis(9), id: 2 };
         let token = scope.cursor(after, 1);
         let request = parse(&[("cursor", &token), ("timestamp-format", "iso-8601")]).unwrap();
@@ -92,9 +79,9 @@ mod tests {
         assert_eq!(scope.position(&cursor), Ok(Some(after)));
         assert_eq!(cursor.pages_before(), 1);
         for other in [
-            MessageListScope::of(DomainId(2), 5, "messages"),
-            MessageListScope::of(DomainId(1), 6, "messages"),
-            MessageListScope::of(DomainId(1), 5, "private_notes"),
+            ListScope::of_issue(DomainId(2), 5, "messages"),
+            ListScope::of_issue(DomainId(1), 6, "messages"),
+            ListScope::of_issue(DomainId(1), 5, "private_notes"),
         ] {
             assert_eq!(other.position(&cursor).unwrap_err().code, ErrorCode::InvalidValue);
         }

@@ -8,6 +8,7 @@ mod cursor;
 pub(crate) mod cursor_paging;
 mod custom_fields;
 mod error_list;
+mod filters;
 mod fragment_reader;
 mod grouping;
 mod list;
@@ -23,10 +24,10 @@ pub use crate::parameters::{
 };
 pub use columns::{COLUMNS_DEFAULT, COLUMNS_MAX, columns_pattern};
 pub(crate) use columns::{ColumnSet, Inside};
-pub use condition::{Condition, TextMatcher};
-pub(crate) use condition::{Subject, parse_condition};
+pub(crate) use condition::ALL_KEYS;
+pub use condition::{Compared, Condition, ConditionKey, ConditionRules, TextMatcher};
 pub use cursor::{Cursor, CursorId, CursorScope, DamagedCursor, ListPosition};
-pub use cursor_paging::CursorPaging;
+pub use cursor_paging::{CursorPaging, ListScope};
 pub use custom_fields::{
     Comparison, FieldFilter, FieldGroups, FieldMatcher, FieldTest, FieldTests,
 };
@@ -35,17 +36,16 @@ pub use error_list::{
     ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, RESULT_PARAMETERS,
     parse_error_list, parse_results,
 };
+pub use filters::{FilterKind, ISSUE_FILTERS, IssueFilter, Part, with_filters};
 pub use fragment_reader::TextSource;
 pub use grouping::{
     COUNT_PARAMETERS, CountRequest, CountedGroup, GROUPS_DEFAULT, GROUPS_MAX, Group, GroupValue,
     Grouping, Period, Zone, parse_counts,
 };
+pub(crate) use list::sort;
 pub use list::{LIST_PARAMETERS, ListRequest, SINGLE_PARAMETERS, parse_list, parse_single};
-pub(crate) use list::{range, sort};
 pub use matches::SearchableIssue;
-pub use message_list::{
-    MESSAGE_LIST_PARAMETERS, MessageListRequest, MessageListScope, parse_message_list,
-};
+pub use message_list::{MESSAGE_LIST_PARAMETERS, MessageListRequest, parse_message_list};
 pub use query::{IssueQuery, Person, Sort, SortKey, SortOrder, TimeRange};
 pub use rating::RatingSet;
 pub use searched_texts::SearchedTexts;

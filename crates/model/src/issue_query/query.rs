@@ -63,8 +63,8 @@ impl Default for Sort {
     }
 }
 
-/// A person whose issues are meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A person whose issues are meant. The `Debug` form has the id alone: cursors hold a digest of it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Person {
     pub core_profile_id: u64,
     /// The app profiles that share an identity with the core profile. Empty until they are looked
@@ -72,12 +72,18 @@ pub struct Person {
     pub pids: Vec<String>,
 }
 
+impl fmt::Debug for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core_profile_id.fmt(f)
+    }
+}
+
 /// Which issues, in which order. A list of alternatives that is given but empty matches nothing.
 /// Lists are ascending and without repeats.
 ///
-/// Cursors hold a digest of the `Debug` form: renaming a type or a field here voids those in use. A
-/// filter that is newer than the first cursors is in that form only if it is given.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// Cursors hold a digest of the filters that are given, by their names and the `Debug` form of
+/// their values: renaming a filter or the type of a value voids those in use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueQuery {
     /// On `created_at`.
     pub created: TimeRange,
@@ -120,42 +126,4 @@ pub struct IssueQuery {
     pub rating: Option<RatingSet>,
     pub redacted: Option<bool>,
     pub sort: Sort,
-}
-
-impl fmt::Debug for IssueQuery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut form = f.debug_struct("IssueQuery");
-        form.field("created", &self.created)
-            .field("updated", &self.updated)
-            .field("changed", &self.changed)
-            .field("states", &self.states)
-            .field("ids", &self.ids)
-            .field("app_ids", &self.app_ids)
-            .field("platform_types", &self.platform_types)
-            .field("queue_ids", &self.queue_ids)
-            .field("end_user_ids", &self.end_user_ids)
-            .field("issue_modes", &self.issue_modes)
-            .field("tags", &self.tags)
-            .field("languages", &self.languages)
-            .field("assignee_ids", &self.assignee_ids)
-            .field("assignee_emails", &self.assignee_emails)
-            .field("author_emails", &self.author_emails);
-        if let Some(person) = &self.person {
-            form.field("person", &person.core_profile_id);
-        }
-        if self.text.is_some() {
-            form.field("text", &self.text);
-        }
-        if !self.title.is_unbounded() {
-            form.field("title", &self.title);
-        }
-        form.field("messages", &self.messages)
-            .field("notes", &self.notes)
-            .field("feedback_comment", &self.feedback_comment)
-            .field("custom_fields", &self.custom_fields)
-            .field("rating", &self.rating)
-            .field("redacted", &self.redacted)
-            .field("sort", &self.sort)
-            .finish()
-    }
 }

@@ -6,7 +6,7 @@ use crate::spelling::unbracketed;
 
 /// How a value of a list that is not a JSON array is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ListForm {
+pub enum ListForm {
     /// Words and ids, which have no commas: members are separated by commas.
     Commas,
     /// Texts, which may have commas: the value is one member.

@@ -15,7 +15,7 @@ const FINER_UNITS: [(&str, u64); 2] = [("microseconds", 1_000), ("nanoseconds", 
 /// Which end of a span a bound is. Both ends are included, so a time between two milliseconds is
 /// moved into the span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub enum Bound {
     Since,
     Until,
 }

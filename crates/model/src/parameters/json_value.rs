@@ -1,6 +1,6 @@
 //! Reads values and filters that are JSON. A fault says where in the JSON it is, as an RFC 6901
-//! pointer, and what would be right there. All faults of a filter are reported together, up to a
-//! limit that no honest filter reaches.
+//! pointer, and the right value. All faults of a filter are reported together, up to a limit that
+//! no honest filter reaches.
 
 use crate::decimal::Decimal;
 use crate::fold::fold;

@@ -10,7 +10,8 @@ mod paging;
 mod reader;
 
 pub use fault::ParameterFault;
-pub use instant::BOUND_MS_MAX;
+pub use given::ListForm;
+pub use instant::{BOUND_MS_MAX, Bound};
 pub(crate) use paging::paging;
 pub use paging::{PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging};
 pub(crate) use reader::Parameters;

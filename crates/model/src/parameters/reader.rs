@@ -10,43 +10,29 @@ use super::instant::{Bound, InvalidBound, parse_bound};
 use super::json_value::{self, FilterFaults, shown};
 use crate::dialects;
 use crate::error_code::ErrorCode;
+use crate::issue_query::IssueFilter;
 use crate::json::Json;
 use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
-/// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 34] = [
+/// The parameters that are lists, of every call. Any other parameter has one value. The filters of
+/// issues have a table of their own, which also knows the lists of profiles with the same names.
+const LISTS: [(&str, ListForm); 18] = [
     ("action", ListForm::Commas),
-    ("app-ids", ListForm::Commas),
-    ("assignee-emails", ListForm::Texts),
-    ("assignee-ids", ListForm::Commas),
-    ("author-emails", ListForm::Texts),
     ("code", ListForm::Commas),
     ("columns", ListForm::Commas),
     ("country", ListForm::Texts),
-    ("end-user-ids", ListForm::Texts),
     ("excludes", ListForm::Commas),
-    ("feedback-comment", ListForm::Texts),
     ("group-by", ListForm::Commas),
     ("identity", ListForm::Texts),
-    ("ids", ListForm::Commas),
     ("includes", ListForm::Commas),
-    ("issue-modes", ListForm::Commas),
     ("language", ListForm::Commas),
-    ("languages", ListForm::Commas),
-    ("messages", ListForm::Texts),
-    ("notes", ListForm::Texts),
     ("only", ListForm::Commas),
     ("outcome", ListForm::Commas),
     ("pids", ListForm::Commas),
-    ("platform-types", ListForm::Commas),
     ("pointer", ListForm::Texts),
-    ("queue-ids", ListForm::Commas),
-    ("state", ListForm::Commas),
     ("status", ListForm::Commas),
     ("submitted-by", ListForm::Texts),
-    ("tags", ListForm::Texts),
-    ("title", ListForm::Texts),
     ("user-persona", ListForm::Texts),
     ("user-support-status", ListForm::Texts),
     ("user-vip-segment", ListForm::Texts),
@@ -56,7 +42,8 @@ const LISTS: [(&str, ListForm); 34] = [
 const FAULTS_MAX: usize = 100;
 
 fn list_form(name: &str) -> Option<ListForm> {
-    LISTS.iter().find(|(list, _)| *list == name).map(|(_, form)| *form)
+    let listed = LISTS.iter().find(|(list, _)| *list == name).map(|(_, form)| *form);
+    listed.or_else(|| IssueFilter::named(name)?.list_form())
 }
 
 /// The parameters of one request, by their name with hyphens.
@@ -221,6 +208,28 @@ impl<'p> Parameters<'p> {
         texts.sort_unstable();
         texts.dedup();
         Some(texts)
+    }
+
+    /// Ids, ascending and without repeats: strings or numbers. An id that `exists` refuses is well
+    /// formed but matches nothing.
+    pub(crate) fn ids(
+        &mut self,
+        name: &str,
+        expected: &str,
+        exists: impl Fn(&u64) -> bool,
+    ) -> Option<Vec<u64>> {
+        let ids = self.list(name, expected, |item| {
+            let digits = match item {
+                Json::Number(digits) => digits,
+                other => other.as_str()?,
+            };
+            let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            plain.then(|| digits.parse().ok().filter(&exists))
+        })?;
+        let mut ids: Vec<u64> = ids.into_iter().flatten().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Some(ids)
     }
 
     /// A list whose members `read` accepts; `expected` describes it in error messages. A member

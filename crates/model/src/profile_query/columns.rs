@@ -1,8 +1,8 @@
 //! The columns of profiles as a table. The field tables of the profiles decide which members there
 //! are; a test compares.
 
+use super::position::ProfileListRequest;
 use super::query::{ProfileKind, ProfileView};
-use super::request::ProfileListRequest;
 use crate::issue_query::{ColumnSet, Inside};
 
 /// The columns of a table of core profiles whose caller names none.

@@ -2,18 +2,16 @@
 //! and each names the right form.
 
 use super::identity;
-use super::position::ProfileId;
+use super::position::{ProfileId, ProfileListRequest};
 use super::query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
-use super::request::ProfileListRequest;
 use crate::country::{alpha_2, nearest_country};
 use crate::fold::fold;
 use crate::issue_query::{
-    DROPDOWN, NUMBER, SortKey, Subject, TEXT, TypeTests, cursor_paging, parse_condition,
-    parse_groups, range, sort,
+    ALL_KEYS, Compared, ConditionRules, DROPDOWN, NUMBER, SortKey, TEXT, TimeRange, TypeTests,
+    cursor_paging, parse_groups, sort,
 };
-use crate::json::Json;
 use crate::language::{is_language, nearest_language};
-use crate::parameters::{ParameterFault, Parameters, paging};
+use crate::parameters::{Bound, ListForm, ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
 /// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
@@ -65,6 +63,9 @@ const SORT_KEYS: [SortKey; 2] = [SortKey::CreationTime, SortKey::UpdateTime];
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, send cursor instead of page: * to begin, then the \
     next-cursor of the previous answer, until it is null (the header Link has it as rel=next)";
+const IDS_EXPECTED: &str = "a list of core profile ids, digits such as 188474421477632";
+const TAGS: ConditionRules =
+    ConditionRules { form: ListForm::Texts, keys: ALL_KEYS, compared: Compared::Exactly };
 const FIELDS_EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"seats\":{\"is\":5}}}}";
 
 /// Reads the parameters of a list: decoded, otherwise as the caller sent them.
@@ -80,6 +81,7 @@ pub fn parse_profile_list(
     let request = ProfileListRequest {
         query: query(kind, &mut parameters),
         view: view(kind, &mut parameters),
+        meta_column: false,
         paging: paging(&mut parameters, records, DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read_with(&mut parameters, |id| ProfileId::parse(kind, id)),
@@ -101,20 +103,15 @@ pub fn parse_single_profile(
 
 fn query(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileQuery {
     let updated = range(parameters, "updated-since", "updated-until");
-    let tags = parameters.condition(
-        Subject::Tags.parameter(),
-        |value| parse_condition(Subject::Tags, value),
-        |values| Subject::Tags.any_of(values),
-    );
     ProfileQuery {
         kind,
         created: range(parameters, "created-since", "created-until"),
         updated,
         identities: identity::read(parameters),
-        ids: ids(parameters),
+        ids: parameters.ids("ids", IDS_EXPECTED, |id| *id <= CORE_PROFILE_ID_MAX),
         pids: parameters.texts("pids"),
         app_ids: parameters.texts("app-ids"),
-        tags: tags.unwrap_or_default(),
+        tags: TAGS.read(parameters, "tags"),
         countries: countries(parameters),
         languages: languages(parameters),
         vip_segments: parameters.texts("user-vip-segment"),
@@ -126,19 +123,11 @@ fn query(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileQuery {
     }
 }
 
-/// Ids of core profiles: strings or numbers. An id that no profile can have is well formed but
-/// matches nothing.
-fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
-    let expected = "a list of core profile ids, digits such as 188474421477632";
-    let ids = parameters.list("ids", expected, |item| {
-        let digits = match item {
-            Json::Number(digits) => digits,
-            other => other.as_str()?,
-        };
-        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        plain.then(|| digits.parse().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX))
-    })?;
-    Some(ascending(ids.into_iter().flatten().collect()))
+/// A span of time by its two parameters.
+fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange {
+    let (since, until) =
+        (parameters.bound(since, Bound::Since), parameters.bound(until, Bound::Until));
+    TimeRange { since, until }
 }
 
 fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {

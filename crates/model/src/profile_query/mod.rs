@@ -9,7 +9,6 @@ mod list;
 mod matches;
 mod position;
 mod query;
-mod request;
 mod scan;
 mod terms;
 
@@ -21,8 +20,7 @@ pub use list::{
     parse_single_profile,
 };
 pub use matches::{AppPart, SearchableProfile, address_keys, pids_of_uid};
-pub use position::{ProfileId, ProfileListScope, ProfilePosition};
+pub use position::{ProfileId, ProfileListRequest, ProfilePosition};
 pub use query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
-pub use request::ProfileListRequest;
 pub use scan::ProfileScan;
 pub use terms::visit_profile_terms;

@@ -1,10 +1,10 @@
 //! Positions in lists of profiles, and the lists that cursors belong to. A position names a profile
 //! by its id in a list of core profiles, and by its pid in a list of app profiles.
 
-use super::query::{ProfileKind, ProfileQuery};
+use super::query::{ProfileKind, ProfileQuery, ProfileView};
 use crate::ids::{CoreProfileId, DomainId};
 use crate::issue_query::{
-    Cursor, CursorId, CursorPaging, CursorScope, ListPosition, ParameterFault, Sort, cursor_paging,
+    CursorId, CursorScope, ListPosition, ListRequest, ListScope, cursor_paging,
 };
 use crate::profile::CORE_PROFILE_ID_MAX;
 
@@ -18,6 +18,9 @@ pub enum ProfileId {
 
 /// A position in a list of profiles.
 pub type ProfilePosition = ListPosition<ProfileId>;
+
+/// A request for a list.
+pub type ProfileListRequest = ListRequest<ProfileQuery, ProfileView, ProfileId>;
 
 /// The first byte of an id in a cursor.
 const CORE: u8 = b'c';
@@ -60,29 +63,9 @@ impl ProfileId {
     }
 }
 
-/// A list of profiles, as its cursors know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProfileListScope {
-    scope: CursorScope,
-    sort: Sort,
-}
-
-impl ProfileListScope {
-    pub fn of(domain: DomainId, query: &ProfileQuery) -> Self {
-        Self { scope: CursorScope::of_profiles(domain, query), sort: query.sort }
-    }
-
-    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
-    /// belongs to another list.
-    pub fn position(
-        self,
-        cursor: &CursorPaging<ProfileId>,
-    ) -> Result<Option<ProfilePosition>, ParameterFault> {
-        cursor.position_in(self.scope, self.sort)
-    }
-
-    /// The token from which the list continues after this position and number of pages.
-    pub fn cursor(self, after: ProfilePosition, pages: u32) -> String {
-        Cursor { scope: self.scope, sort: self.sort, after, pages }.encode()
+impl ProfileQuery {
+    /// The list of the domain's profiles that the query describes.
+    pub fn scope(&self, domain: DomainId) -> ListScope {
+        ListScope::new(CursorScope::of_profiles(domain, self), self.sort)
     }
 }

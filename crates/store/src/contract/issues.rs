@@ -11,8 +11,8 @@ use caseload_model::issue_query::{
 };
 
 use super::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StageAttachment,
-    StoreFuture, StoredAnswer,
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, ListPage, ListStep,
+    StageAttachment, StepForm, StoreFuture, StoredAnswer,
 };
 
 /// Reading and writing issues one by one and in lists.
@@ -75,6 +75,12 @@ pub trait Issues: Send + Sync + 'static {
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
 }
 
+/// A page of issues.
+pub type IssuePage = ListPage<u64>;
+
+/// Some issues of a list.
+pub type IssueStep = ListStep<u64>;
+
 /// A request for one page.
 #[derive(Debug, Clone)]
 pub struct ListIssues {
@@ -86,37 +92,6 @@ pub struct ListIssues {
     pub bytes_max: usize,
     /// Time the read may take.
     pub budget: Duration,
-}
-
-/// One page, count and issues from the same snapshot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IssuePage {
-    /// Exact number of matching issues.
-    pub total_hits: u64,
-    /// Issues on this page.
-    pub count: u32,
-    /// The issues as JSON maps, separated by commas, without brackets.
-    pub body: Vec<u8>,
-    /// The positions in the body of the paths of attachments, before which a server puts its
-    /// address.
-    pub urls: Vec<usize>,
-    /// The position of the last issue on this page, for links beyond the page limit, and to read on
-    /// if the page was cut.
-    pub last: Option<ListPosition>,
-    /// Whether further issues of the page did not fit into its bytes.
-    pub more: bool,
-    /// The version of the issues on this page.
-    pub version: ListVersion,
-}
-
-/// How the issues of a step are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StepForm {
-    /// With commas between them.
-    #[default]
-    Commas,
-    /// Each followed by a newline.
-    Lines,
 }
 
 /// A request for the issues that follow a position.
@@ -136,23 +111,6 @@ pub struct StepIssues {
     pub count: bool,
     /// Time the read may take.
     pub budget: Duration,
-}
-
-/// Some issues of a list in its order, from one snapshot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IssueStep {
-    pub count: u32,
-    pub body: Vec<u8>,
-    /// As in [`IssuePage::urls`].
-    pub urls: Vec<usize>,
-    /// The position of the last issue of this step; `None` in an empty step.
-    pub last: Option<ListPosition>,
-    /// Whether issues follow it.
-    pub more: bool,
-    /// Exact number of issues that match the query at any position, if the request asked for it.
-    pub total_hits: Option<u64>,
-    /// The version of the issues of this step.
-    pub version: ListVersion,
 }
 
 /// A request for the numbers of groups.

@@ -8,7 +8,7 @@ use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
 use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileView};
 
-use super::{StepForm, StoreFuture};
+use super::{ListPage, ListStep, StepForm, StoreFuture};
 
 /// Reading profiles.
 pub trait Profiles: Send + Sync + 'static {
@@ -25,6 +25,12 @@ pub trait Profiles: Send + Sync + 'static {
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
 }
 
+/// A page of profiles.
+pub type ProfilePage = ListPage<ProfileId>;
+
+/// Some profiles of a list.
+pub type ProfileStep = ListStep<ProfileId>;
+
 /// A request for one page.
 #[derive(Debug, Clone)]
 pub struct ListProfiles {
@@ -37,23 +43,6 @@ pub struct ListProfiles {
     pub bytes_max: usize,
     /// Time the read may take.
     pub budget: Duration,
-}
-
-/// One page, count and profiles from the same snapshot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProfilePage {
-    /// Exact number of matching profiles.
-    pub total_hits: u64,
-    /// Profiles on this page.
-    pub count: u32,
-    /// The profiles as JSON maps, separated by commas, without brackets.
-    pub body: Vec<u8>,
-    /// The position of the last profile on this page.
-    pub last: Option<ProfilePosition>,
-    /// Whether further profiles of the page did not fit into its bytes.
-    pub more: bool,
-    /// The version of the profiles on this page.
-    pub version: ListVersion,
 }
 
 /// A request for the profiles that follow a position.
@@ -74,21 +63,6 @@ pub struct StepProfiles {
     pub count: bool,
     /// Time the read may take.
     pub budget: Duration,
-}
-
-/// Some profiles of a list in its order, from one snapshot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProfileStep {
-    pub count: u32,
-    pub body: Vec<u8>,
-    /// The position of the last profile of this step; `None` in an empty step.
-    pub last: Option<ProfilePosition>,
-    /// Whether profiles follow it.
-    pub more: bool,
-    /// Exact number of profiles that match the query at any position, if the request asked for it.
-    pub total_hits: Option<u64>,
-    /// The version of the profiles of this step, if they have commas between them.
-    pub version: ListVersion,
 }
 
 /// A request for the app profiles of a person.

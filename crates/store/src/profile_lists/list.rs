@@ -63,8 +63,8 @@ pub fn list<S: ProfileSource>(
     let (total, part) = run.part(part, None, true, throttle)?;
     let version = part.version();
     let RenderedPart { body, count, last, more, .. } = part;
-    let total_hits = total.unwrap_or_default();
-    Ok(ProfilePage { total_hits, count, body, last, more, version })
+    let (total_hits, urls) = (total.unwrap_or_default(), Vec::new());
+    Ok(ProfilePage { total_hits, count, body, urls, last, more, version })
 }
 
 /// A step, with the total of the whole list if that is wanted.
@@ -87,7 +87,7 @@ pub fn step<S: ProfileSource>(
     let (total_hits, part) = run.part(part, request.after.clone(), request.count, throttle)?;
     let version = part.version();
     let RenderedPart { body, count, last, more, .. } = part;
-    Ok(ProfileStep { count, body, last, more, total_hits, version })
+    Ok(ProfileStep { count, body, urls: Vec::new(), last, more, total_hits, version })
 }
 
 /// One profile; `None` if there is none of that id.

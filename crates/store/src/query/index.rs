@@ -96,38 +96,23 @@ impl Filters {
 
     /// The filters that the query has.
     pub(super) fn of(query: &IssueQuery) -> Self {
-        let conditions = [
-            &query.assignee_emails,
-            &query.author_emails,
-            &query.title,
-            &query.messages,
-            &query.notes,
-            &query.feedback_comment,
-        ];
-        let other = query.ids.is_some()
-            || query.text.is_some()
-            || query.end_user_ids.is_some()
-            || query.person.is_some()
-            || query.issue_modes.is_some()
-            || query.redacted.is_some()
-            || !query.custom_fields.is_empty()
-            || conditions.into_iter().any(|condition| !condition.is_unbounded());
-        [
-            (!query.created.is_unbounded(), Self::CREATED),
-            (!query.updated.is_unbounded(), Self::UPDATED),
-            (!query.changed.is_unbounded(), Self::CHANGED),
-            (query.states.is_some(), Self::STATES),
-            (query.rating.is_some(), Self::RATING),
-            (query.app_ids.is_some(), Self::APPS),
-            (query.queue_ids.is_some(), Self::QUEUES),
-            (query.platform_types.is_some(), Self::PLATFORMS),
-            (!query.tags.is_unbounded(), Self::TAGS),
-            (!query.languages.is_unbounded(), Self::LANGUAGES),
-            (!query.assignee_ids.is_unbounded(), Self::ASSIGNEES),
-            (other, Self::OTHER),
-        ]
-        .into_iter()
-        .filter_map(|(given, filter)| given.then_some(filter))
-        .fold(Self(0), Self::and)
+        query.filters().map(|filter| Self::named(filter.name)).fold(Self(0), Self::and)
+    }
+
+    fn named(name: &str) -> Self {
+        match name {
+            "created-since" | "created-until" => Self::CREATED,
+            "updated-since" | "updated-until" => Self::UPDATED,
+            "state-since" | "state-until" => Self::CHANGED,
+            "state" => Self::STATES,
+            "feedback-rating" => Self::RATING,
+            "app-ids" => Self::APPS,
+            "queue-ids" => Self::QUEUES,
+            "platform-types" => Self::PLATFORMS,
+            "tags" => Self::TAGS,
+            "languages" => Self::LANGUAGES,
+            "assignee-ids" => Self::ASSIGNEES,
+            _ => Self::OTHER,
+        }
     }
 }

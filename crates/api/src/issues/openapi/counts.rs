@@ -2,24 +2,12 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::{COUNT_PARAMETERS, GROUPS_DEFAULT, GROUPS_MAX, Group};
-use caseload_model::spelling::same_name;
 use serde_json::{Value, json};
 
+use super::filters::documented;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, json_content};
 use crate::openapi::parameters::query;
-
-/// The parameters that the document names with underscores.
-const WITH_UNDERSCORES: [&str; 5] =
-    ["queue_ids", "issue_modes", "assignee_emails", "author_emails", "custom_fields"];
-
-/// The parameters of counts as the document names them.
-fn names() -> impl Iterator<Item = &'static str> {
-    COUNT_PARAMETERS.into_iter().map(|name| {
-        let spelled = WITH_UNDERSCORES.into_iter().find(|other| same_name(name, other));
-        spelled.unwrap_or(name)
-    })
-}
 
 pub(super) fn operation() -> Value {
     let example = json!({
@@ -35,7 +23,7 @@ pub(super) fn operation() -> Value {
          Groups by time are in the order of time, others come largest first, and equal ones in \
          the order of their names. A group without issues is left out.",
     )
-    .takes(["domain"].into_iter().chain(names()))
+    .takes(["domain"].into_iter().chain(COUNT_PARAMETERS.map(documented)))
     .answers(200, "The numbers.", &[], &json_content(schema("IssueCounts"), example))
     .fails(&QUERY)
     .fails(&[ErrorCode::MissingField, ErrorCode::QueryTooExpensive])

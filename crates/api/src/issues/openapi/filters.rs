@@ -1,68 +1,72 @@
-//! The filters of the issue list that are JSON maps: conditions, ratings and custom fields. Their
-//! schemas have exactly the keys and operators that the model reads.
+//! The filters of the issue list, described by the model's table of them. The schemas of
+//! conditions, ratings and custom fields have exactly the keys and operators that the model reads.
 
+use caseload_model::issue::IssueState;
+use caseload_model::issue_query::{ConditionKey, FilterKind, ISSUE_FILTERS, IssueFilter};
+use caseload_model::spelling::same_name;
 use serde_json::{Map, Value, json};
 
-use crate::openapi::parameters::{query, query_json};
+use crate::openapi::parameters::{bound, query, query_json, query_words};
+
+/// The filters that the document names with underscores.
+const WITH_UNDERSCORES: [&str; 5] =
+    ["queue_ids", "issue_modes", "assignee_emails", "author_emails", "custom_fields"];
+
+/// The parameters of counts and those of the list that are filters, as the document names them.
+pub(super) fn documented(name: &'static str) -> &'static str {
+    let spelled = WITH_UNDERSCORES.into_iter().find(|other| same_name(name, other));
+    spelled.unwrap_or(name)
+}
 
 pub(super) fn parameters() -> Value {
-    let all = ["and", "or", "nor", "exists"];
-    let texts = "The search is literal and ignores case.";
-    let one_of = |text: &str| json!({"or": [text]});
-    json!({
-        "tags": condition("tags", "Compared exactly.", &all, one_of("vip")),
-        "languages": condition("languages", "Compared exactly.", &all, one_of("en")),
-        "assignee-ids": condition(
-            "assignee-ids",
-            "Compared exactly. An unassigned issue has none.",
-            &all,
-            json!({"exists": "false"}),
-        ),
-        "assignee_emails": condition(
-            "assignee_emails",
-            "The address of the assigned agent; case is ignored.",
-            &["or"],
-            one_of("ann@desk.example"),
-        ),
-        "author_emails": condition(
-            "author_emails",
-            "Compared without regard to case.",
-            &["or", "exists"],
-            json!({"or": ["eva@example.com"], "exists": "true"}),
-        ),
-        "text": query(
-            "text",
-            "A literal part of the title, of a message, of a private note or of the comment of \
-             the rating; case is ignored.",
-            json!({"type": "string", "minLength": 1, "examples": ["crash on login"]}),
-        ),
-        "title": condition(
-            "title",
-            &format!("The title; an empty title counts as none. {texts}"),
-            &all,
-            json!({"and": ["crash"]}),
-        ),
-        "messages": condition(
-            "messages",
-            &format!("The bodies of all messages. {texts}"),
-            &all,
-            json!({"and": ["crash", "login"]}),
-        ),
-        "notes": condition(
-            "notes",
-            &format!("The bodies of all private notes. {texts}"),
-            &all,
-            json!({"and": ["refund"]}),
-        ),
-        "feedback-comment": condition(
-            "feedback-comment",
-            &format!("The comment of the rating. {texts}"),
-            &["and", "nor", "exists"],
-            json!({"and": ["great"]}),
-        ),
-        "feedback-rating": rating(),
-        "custom_fields": custom_fields(),
-    })
+    let all = ISSUE_FILTERS.iter().map(|filter| {
+        let name = documented(filter.name);
+        (name.to_owned(), parameter(name, filter))
+    });
+    Value::Object(all.collect())
+}
+
+fn parameter(name: &str, filter: &IssueFilter) -> Value {
+    let about = filter.about;
+    let json = |about: &str, content: Value| {
+        query_json(name, about, content, filter.example.parse().unwrap_or_default())
+    };
+    match filter.kind {
+        FilterKind::Instant(..) => {
+            let forms = "Unix milliseconds; ISO 8601 and floats without a fraction are accepted \
+                         too.";
+            query(name, &format!("{about} {forms}"), bound())
+        }
+        FilterKind::States(_) => {
+            let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
+            query_words(name, about, &states)
+        }
+        FilterKind::Ids(_) => {
+            let id = json!({"type": "integer", "minimum": 0});
+            let text = json!({"type": "string", "pattern": "^[0-9]+$"});
+            json(about, json!({"type": "array", "items": {"oneOf": [id, text]}}))
+        }
+        FilterKind::AnyOf(..) => {
+            let any = "An issue with any of them matches; an empty list matches none.";
+            json(&format!("{about} {any}"), texts())
+        }
+        FilterKind::Person(_) => {
+            query(name, about, json!({"type": "string", "pattern": "^[0-9]+$"}))
+        }
+        FilterKind::Condition(rules, _) => {
+            let all = "An issue must satisfy every key that is given: `and` all of these, `or` \
+                       any, `nor` none, `exists` whether there is a value. The schema lists the \
+                       keys of this parameter.";
+            json(&format!("{about} {all}"), condition(rules.keys))
+        }
+        FilterKind::Text(_) => {
+            let examples = [filter.example];
+            query(name, about, json!({"type": "string", "minLength": 1, "examples": examples}))
+        }
+        FilterKind::CustomFields(_) => json(about, custom_fields()),
+        FilterKind::Rating(_) => json(about, rating()),
+        FilterKind::Boolean(_) => query(name, about, json!({"type": "boolean"})),
+    }
 }
 
 fn boolean() -> Value {
@@ -87,15 +91,11 @@ fn map<'k>(keys: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-fn condition(name: &str, description: &str, keys: &[&str], example: Value) -> Value {
-    let schema =
-        map(keys.iter().map(|key| (*key, if *key == "exists" { boolean() } else { texts() })));
-    let description = format!(
-        "{description} An issue must satisfy every key that is given: `and` all of these, `or` \
-         any, `nor` none, `exists` whether there is a value. The schema lists the keys of this \
-         parameter."
-    );
-    query_json(name, &description, schema, example)
+fn condition(keys: &[ConditionKey]) -> Value {
+    map(keys.iter().map(|key| {
+        let values = if *key == ConditionKey::Exists { boolean() } else { texts() };
+        (key.as_str(), values)
+    }))
 }
 
 fn rating() -> Value {
@@ -103,13 +103,7 @@ fn rating() -> Value {
     let mut condition = map(operators.map(|operator| (operator, number())));
     condition["minProperties"] = 1.into();
     let conditions = json!({"type": "array", "items": condition});
-    query_json(
-        "feedback-rating",
-        "Conditions on the rating. An issue must satisfy every key of the map. A missing rating \
-         matches no operator.",
-        map([("and", conditions.clone()), ("or", conditions), ("exists", boolean())]),
-        json!({"and": [{"is_greater_than": "3"}]}),
-    )
+    map([("and", conditions.clone()), ("or", conditions), ("exists", boolean())])
 }
 
 fn custom_fields() -> Value {
@@ -130,14 +124,7 @@ fn custom_fields() -> Value {
         ("date", date),
         ("dropdown", tests(&choices())),
     ];
-    query_json(
-        "custom_fields",
-        "Conditions on custom fields, by their type, then `and` or `or`, then their key. In `and` \
-         every test of every key must hold, in `or` at least one test of one key. An issue must \
-         satisfy both groups of every type.",
-        map(types.map(grouped)),
-        json!({"number": {"and": {"quantity": {"is_set": true, "is_smaller_than": 80}}}}),
-    )
+    map(types.map(grouped))
 }
 
 /// The schema of conditions on the custom fields of profiles.

@@ -2,27 +2,17 @@
 //! parameters that the model reads.
 
 use caseload_model::ids::ISSUE_ID_MAX;
-use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
 use super::{counts, filters};
 use crate::openapi::json::merged;
-use crate::openapi::parameters::{bound, query, query_columns, query_json, query_words};
+use crate::openapi::parameters::{query, query_columns, query_json};
 
 /// The cursor of examples.
 pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
 pub(crate) fn parameters() -> Value {
-    merged([
-        path(),
-        times(),
-        texts(),
-        filters::parameters(),
-        counts::parameters(),
-        view(),
-        order(),
-        position(),
-    ])
+    merged([path(), filters::parameters(), counts::parameters(), view(), order(), position()])
 }
 
 fn path() -> Value {
@@ -34,63 +24,6 @@ fn path() -> Value {
         "schema": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
         "example": 12,
     }})
-}
-
-fn times() -> Value {
-    let time = |name, description: &str| {
-        let forms = "Unix milliseconds; ISO 8601 and floats without a fraction are accepted too.";
-        query(name, &format!("{description} {forms}"), bound())
-    };
-    json!({
-        "created-since": time("created-since", "Created at this instant or later."),
-        "created-until": time("created-until", "Created at this instant or earlier."),
-        "updated-since": time(
-            "updated-since",
-            "Written at this instant or later. Without `sort-by` the order is then by update time.",
-        ),
-        "updated-until": time(
-            "updated-until",
-            "Written at this instant or earlier. Without `sort-by` the order is then by update \
-             time.",
-        ),
-        "state-since": time("state-since", "State changed at this instant or later."),
-        "state-until": time("state-until", "State changed at this instant or earlier."),
-    })
-}
-
-fn texts() -> Value {
-    let any = |name, description: &str, example| {
-        let description =
-            format!("{description} An issue with any of them matches; an empty list matches none.");
-        let texts = json!({"type": "array", "items": {"type": "string"}});
-        query_json(name, &description, texts, json!([example]))
-    };
-    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
-    let id = json!({"type": "integer", "minimum": 0});
-    let ids = json!({
-        "type": "array",
-        "items": {"oneOf": [id, {"type": "string", "pattern": "^[0-9]+$"}]},
-    });
-    json!({
-        "state": query_words("state", "Issues in one of these states.", &states),
-        "ids": query_json("ids", "The issues with these ids.", ids, json!(["28", 29])),
-        "app-ids": any("app-ids", "Ids of apps.", "acme_app_20260101000000000-1370923e4e06ab6"),
-        "platform-types": any("platform-types", "The platforms that created the issues.", "web"),
-        "queue_ids": any("queue_ids", "Ids of queues.", "123"),
-        "end-user-ids": any(
-            "end-user-ids",
-            "Compared with `hs_user_id`.",
-            "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
-        ),
-        "core-profile-id": query(
-            "core-profile-id",
-            "The issues of one person: the app profile of their author shares an identity with \
-             this core profile.",
-            json!({"type": "string", "pattern": "^[0-9]+$"}),
-        ),
-        "issue_modes": any("issue_modes", "The modes in which the issues were created.", "chat"),
-        "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),
-    })
 }
 
 fn view() -> Value {

@@ -1,42 +1,17 @@
 //! The operations that read issues: the list in its three forms, and the single issue.
 
 use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::ISSUE_FILTERS;
 use serde_json::{Value, json};
 
+use super::filters::documented;
 use super::issue;
 use super::parameters::TOKEN;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
-/// The parameters of the list, without those of the page.
-const LIST: [&str; 38] = [
-    "created-since",
-    "created-until",
-    "updated-since",
-    "updated-until",
-    "state-since",
-    "state-until",
-    "state",
-    "ids",
-    "app-ids",
-    "platform-types",
-    "queue_ids",
-    "end-user-ids",
-    "core-profile-id",
-    "issue_modes",
-    "tags",
-    "languages",
-    "assignee-ids",
-    "assignee_emails",
-    "author_emails",
-    "text",
-    "title",
-    "messages",
-    "notes",
-    "feedback-comment",
-    "custom_fields",
-    "feedback-rating",
-    "redacted",
+/// The parameters of the list that are not filters, without those of the page.
+const NO_FILTERS: [&str; 11] = [
     "includes",
     "excludes",
     "timestamp-format",
@@ -73,7 +48,8 @@ pub(super) fn list() -> Value {
          the list continues from a position instead of a page number, to any depth. As JSON lines \
          or as a table, without `page`, it is a stream of every match.",
     )
-    .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size", "If-None-Match"]))
+    .takes(["domain"].into_iter().chain(ISSUE_FILTERS.iter().map(|one| documented(one.name))))
+    .takes(NO_FILTERS.into_iter().chain(["page", "page-size", "If-None-Match"]))
     .answers(200, "A page of issues, a step by cursor, or a stream.", &["Link", "Tag"], &content)
     .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
     .fails(&QUERY)

@@ -1,5 +1,5 @@
 //! Who is who in an issue: whose the issue is, who wrote each message, and which app profiles and
-//! agents that names. Missing ids are derived from what is there, so that the same entry always
+//! agents that names. Missing ids are derived from the given values, so that the same entry always
 //! names the same people. An app profile gets every address that its issue gives, because by each
 //! of them the issue belongs to a person.
 

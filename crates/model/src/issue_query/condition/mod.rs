@@ -2,9 +2,11 @@
 //! addresses and texts. The submodules read conditions from JSON and match them against texts.
 
 mod parse;
+mod rules;
 mod text_matcher;
 
-pub(crate) use parse::{Subject, parse_condition};
+pub(crate) use rules::ALL_KEYS;
+pub use rules::{Compared, ConditionKey, ConditionRules};
 pub use text_matcher::TextMatcher;
 
 /// A condition on an issue's values of one kind. All four parts must hold; the default holds for

@@ -1,96 +1,33 @@
-//! Reads condition objects: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. One table here says
-//! which of the four keys a parameter takes and whether its values are compared without case. An
-//! empty object matches every issue. An empty `and` or `nor` always holds; an empty `or` never
+//! Reads condition objects: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. The rules of a
+//! parameter say which of the four keys it takes and whether its values are compared without case.
+//! An empty object matches every issue. An empty `and` or `nor` always holds; an empty `or` never
 //! does. A bare list of values means `or`, also for a parameter whose map has no such key.
 
 use super::Condition;
+use super::rules::{Compared, ConditionKey, ConditionRules};
 use crate::fold::fold;
 use crate::json::Json;
+use crate::parameters::Parameters;
 use crate::parameters::json_value::{self, FilterFaults};
 
-/// A key of a condition object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    And,
-    Or,
-    Nor,
-    Exists,
-}
-
-impl Key {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Nor => "nor",
-            Self::Exists => "exists",
-        }
-    }
-}
-
-/// The parameters whose values are condition objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
-    Tags,
-    Languages,
-    AssigneeIds,
-    AssigneeEmails,
-    AuthorEmails,
-    Title,
-    Messages,
-    Notes,
-    FeedbackComment,
-}
-
-impl Subject {
-    /// The name of the parameter, with hyphens.
-    pub(crate) const fn parameter(self) -> &'static str {
-        match self {
-            Self::Tags => "tags",
-            Self::Languages => "languages",
-            Self::AssigneeIds => "assignee-ids",
-            Self::AssigneeEmails => "assignee-emails",
-            Self::AuthorEmails => "author-emails",
-            Self::Title => "title",
-            Self::Messages => "messages",
-            Self::Notes => "notes",
-            Self::FeedbackComment => "feedback-comment",
-        }
-    }
-
-    /// The keys that its object may have.
-    const fn keys(self) -> &'static [Key] {
-        match self {
-            Self::Tags
-            | Self::Languages
-            | Self::AssigneeIds
-            | Self::Title
-            | Self::Messages
-            | Self::Notes => &[Key::And, Key::Or, Key::Nor, Key::Exists],
-            Self::AssigneeEmails => &[Key::Or],
-            Self::AuthorEmails => &[Key::Or, Key::Exists],
-            Self::FeedbackComment => &[Key::And, Key::Nor, Key::Exists],
-        }
+impl ConditionRules {
+    /// Reads the parameter of this name; a condition that is not given holds for every record.
+    pub(crate) fn read(self, parameters: &mut Parameters<'_>, name: &str) -> Condition {
+        let map = |value: &str| self.parse(value);
+        parameters.condition(name, map, |values| self.any_of(values)).unwrap_or_default()
     }
 
     /// Whether its values are compared without case, and therefore folded.
-    const fn is_folded(self) -> bool {
-        match self {
-            Self::Tags | Self::Languages | Self::AssigneeIds => false,
-            Self::AssigneeEmails
-            | Self::AuthorEmails
-            | Self::Title
-            | Self::Messages
-            | Self::Notes
-            | Self::FeedbackComment => true,
-        }
+    fn is_folded(self) -> bool {
+        self.compared != Compared::Exactly
     }
 
     /// An example for error messages.
-    const fn example(self) -> &'static str {
-        match self {
-            Self::FeedbackComment => "{\"and\":[\"a\"],\"exists\":true}",
-            _ => "{\"or\":[\"a\",\"b\"]}",
+    fn example(self) -> &'static str {
+        if self.keys.contains(&ConditionKey::Or) {
+            "a map such as {\"or\":[\"a\",\"b\"]}"
+        } else {
+            "a map such as {\"and\":[\"a\"],\"exists\":true}"
         }
     }
 
@@ -102,11 +39,9 @@ impl Subject {
             json_value::texts(json, at, faults)
         }
     }
-}
 
-impl Subject {
     /// The condition that a bare list means: at least one of the values.
-    pub(crate) fn any_of(self, mut values: Vec<String>) -> Condition {
+    fn any_of(self, mut values: Vec<String>) -> Condition {
         if self.is_folded() {
             values = values.iter().map(|value| fold(value)).collect();
             values.sort_unstable();
@@ -114,26 +49,27 @@ impl Subject {
         }
         Condition { or: Some(values), ..Condition::default() }
     }
-}
 
-/// Reads the value of a subject's parameter; each fault is a sentence.
-pub(crate) fn parse_condition(subject: Subject, value: &str) -> Result<Condition, Vec<String>> {
-    let keys: Vec<&str> = subject.keys().iter().map(|key| key.as_str()).collect();
-    let example = format!("a map such as {}", subject.example());
-    let tree = json_value::parse(value, &example)?;
-    let mut faults = FilterFaults::default();
-    let mut condition = Condition::default();
-    for (word, at, value) in json_value::members(&tree, "", &example, &mut faults) {
-        let Some(key) = subject.keys().iter().find(|key| key.as_str() == word) else {
-            faults.unknown(&at, word, "a key here", &keys);
-            continue;
-        };
-        match key {
-            Key::And => condition.and = subject.values(value, &at, &mut faults),
-            Key::Or => condition.or = Some(subject.values(value, &at, &mut faults)),
-            Key::Nor => condition.nor = subject.values(value, &at, &mut faults),
-            Key::Exists => condition.exists = json_value::boolean(value, &at, &mut faults),
+    /// Reads an object; each fault is a sentence.
+    fn parse(self, value: &str) -> Result<Condition, Vec<String>> {
+        let keys: Vec<&str> = self.keys.iter().map(|key| key.as_str()).collect();
+        let tree = json_value::parse(value, self.example())?;
+        let mut faults = FilterFaults::default();
+        let mut condition = Condition::default();
+        for (word, at, value) in json_value::members(&tree, "", self.example(), &mut faults) {
+            let Some(key) = self.keys.iter().find(|key| key.as_str() == word) else {
+                faults.unknown(&at, word, "a key here", &keys);
+                continue;
+            };
+            match key {
+                ConditionKey::And => condition.and = self.values(value, &at, &mut faults),
+                ConditionKey::Or => condition.or = Some(self.values(value, &at, &mut faults)),
+                ConditionKey::Nor => condition.nor = self.values(value, &at, &mut faults),
+                ConditionKey::Exists => {
+                    condition.exists = json_value::boolean(value, &at, &mut faults);
+                }
+            }
         }
+        faults.result(condition)
     }
-    faults.result(condition)
 }

@@ -3,8 +3,8 @@
 
 use super::{Group, Grouping, Zone};
 use crate::error_code::ErrorCode;
-use crate::issue_query::IssueQuery;
-use crate::issue_query::list::{FILTERS, LIST_PARAMETERS, query};
+use crate::issue_query::list::query;
+use crate::issue_query::{ISSUE_FILTERS, IssueQuery, with_filters};
 use crate::parameters::{ParameterFault, Parameters};
 
 /// The most groups of one answer.
@@ -15,18 +15,8 @@ pub const GROUPS_DEFAULT: u64 = 100;
 const PROPERTIES_MAX: usize = 2;
 
 /// The parameters of counts: the filters of the list, and those of the groups.
-pub const COUNT_PARAMETERS: [&str; FILTERS + 3] = {
-    let mut all = [""; FILTERS + 3];
-    let mut at = 0;
-    while at < FILTERS {
-        all[at] = LIST_PARAMETERS[at];
-        at += 1;
-    }
-    all[FILTERS] = "group-by";
-    all[FILTERS + 1] = "timezone";
-    all[FILTERS + 2] = "limit";
-    all
-};
+pub const COUNT_PARAMETERS: [&str; ISSUE_FILTERS.len() + 3] =
+    with_filters(&["group-by", "timezone", "limit"]);
 
 /// A request for counts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "7073764fa7f4f5fb213cf39b247b4b4edb5709f5bfc02d593b07dfc3a8c92c6b",
+        "8dda3c4de009c958731cfc634fbaf68842df58b3219f4979e1ccf7a64629b233",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "33fd57089fa195afe702035c76ca104aa49440d60cedcfaa3f2069fd8bbb9b2d",
+        "b87e3e1d91a0a346fe09d394144ec52ad65f5f320a36c6c77c956694dc2ab9a6",
     ),
 ];
 

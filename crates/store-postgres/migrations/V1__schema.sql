@@ -5,7 +5,7 @@
 -- served is stored as the bytes that are served. Text that callers give is bytea: it may hold
 -- U+0000 and is compared as bytes.
 --
--- Every row that cannot be compared with others has a checksum, which is written with it and shows
+-- Rows that are served as they are stored have a checksum, which is written with them and shows
 -- damage. The code says which columns a checksum covers.
 --
 -- Each statement is sent by itself. It ends at a semicolon at the end of a line.
@@ -37,7 +37,6 @@ CREATE TABLE domains (
     created_at      BIGINT NOT NULL,
     desk_name       BYTEA  NOT NULL DEFAULT 'Desk'::bytea,
     desk_email      BYTEA,
-    checksum        BIGINT NOT NULL,
     quota_bytes     BIGINT,
     quota_tasks     BIGINT,
     rate_limit      BIGINT,
@@ -53,8 +52,7 @@ CREATE TABLE domain_removals (
 -- writing tasks use (core profile ids, times of core profiles) needs no lock before: a domain has
 -- one such chunk at a time. `last_live_created_at` is the latest creation time that was given to an
 -- issue as it was written; imports do not count. `stored_bytes` are those of the domain's issues,
--- profiles, payloads, records and files. The checksum is the sum of the numbers, so that a
--- statement that advances one of them advances the checksum by as much; a copy sets it at its end.
+-- profiles, payloads, records and files.
 CREATE TABLE domain_clocks (
     domain_id               BIGINT PRIMARY KEY,
     last_issue_id           BIGINT NOT NULL DEFAULT 0,
@@ -66,7 +64,6 @@ CREATE TABLE domain_clocks (
     last_task_seq           BIGINT NOT NULL DEFAULT 0,
     last_issue_row          BIGINT NOT NULL DEFAULT 0,
     last_live_created_at    BIGINT NOT NULL DEFAULT 0,
-    checksum                BIGINT NOT NULL DEFAULT 0,
     stored_bytes            BIGINT NOT NULL DEFAULT 0
 );
 
@@ -82,7 +79,6 @@ CREATE TABLE keys (
     last_used_at  BIGINT,
     expires_at    BIGINT,
     revoked_at    BIGINT,
-    checksum      BIGINT  NOT NULL,
     admin_access  BIGINT,
     PRIMARY KEY (domain_id, id),
     CONSTRAINT keys_hash UNIQUE (hash)
@@ -96,7 +92,6 @@ CREATE TABLE sessions (
     key_id      BYTEA  NOT NULL,
     kind        BIGINT NOT NULL,
     expires_at  BIGINT NOT NULL,
-    checksum    BIGINT NOT NULL,
     PRIMARY KEY (domain_id, hash),
     CONSTRAINT sessions_hash UNIQUE (hash)
 );
@@ -107,7 +102,6 @@ CREATE TABLE apps (
     publish_id  BYTEA  NOT NULL,
     title       BYTEA  NOT NULL,
     created_at  BIGINT NOT NULL,
-    checksum    BIGINT NOT NULL,
     PRIMARY KEY (domain_id, id)
 );
 
@@ -117,7 +111,6 @@ CREATE TABLE agents (
     name        BYTEA  NOT NULL,
     email       BYTEA  NOT NULL,
     created_at  BIGINT NOT NULL,
-    checksum    BIGINT NOT NULL,
     PRIMARY KEY (domain_id, id)
 );
 
@@ -126,7 +119,6 @@ CREATE TABLE queues (
     id          BYTEA  NOT NULL,
     name        BYTEA  NOT NULL,
     created_at  BIGINT NOT NULL,
-    checksum    BIGINT NOT NULL,
     PRIMARY KEY (domain_id, id)
 );
 
@@ -235,8 +227,7 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- `deaths` counts the servers that died with the task since an entry of it was committed.
 -- `next_try_at` is set while the task waits because of that.
 --
--- `origin_checksum` covers what was sent, and with which key. `content_length` is the number of
--- bytes of the payload without compression.
+-- `content_length` is the number of bytes of the payload without compression.
 CREATE TABLE tasks (
     domain_id           BIGINT   NOT NULL,
     id                  BYTEA    NOT NULL,
@@ -265,12 +256,10 @@ CREATE TABLE tasks (
     warnings            BIGINT   NOT NULL DEFAULT 0,
     deaths              INTEGER  NOT NULL DEFAULT 0,
     next_try_at         BIGINT,
-    checksum            BIGINT   NOT NULL,
     file_name           BYTEA,
     content_length      BIGINT,
     submitted_key       BYTEA,
     submitted_key_name  BYTEA,
-    origin_checksum     BIGINT   NOT NULL,
     run_by              BYTEA,
     upsert              BIGINT,
     PRIMARY KEY (domain_id, id),
@@ -525,7 +514,6 @@ CREATE TABLE attachments (
     content_type  BYTEA  NOT NULL,
     size          BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
-    checksum      BIGINT NOT NULL,
     PRIMARY KEY (domain_id, id)
 );
 

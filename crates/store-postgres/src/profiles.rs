@@ -24,10 +24,13 @@ use crate::tx::{DomainTx, ReadRow};
 const NEW_PROFILES: &str =
     "core_profiles (domain_id, row, id, created_at, updated_at, fields, checksum)";
 
-/// Reads profiles of the domain `$1` by their ids `$2`, with their checksums; the row comes last.
+/// Reads profiles of the domain `$1` by their ids `$2`, with their checksums.
 fn select_profiles() -> String {
     let columns = CORE_PROFILES.select();
-    format!("SELECT {columns}, row FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)")
+    format!(
+        "SELECT {columns}, row, created_at FROM core_profiles
+         WHERE domain_id = $1 AND id = ANY ($2)"
+    )
 }
 
 /// The stored sets of these kinds `$2`, values `$3` and blocks `$4`, with their places in the list.
@@ -81,7 +84,7 @@ impl ProfileStore for DomainTx<'_> {
             stored.fields.insert(id, row.get(3)?);
             let row = IndexedProfile {
                 row: row_number(row.get(CORE_PROFILES.width())?)?,
-                created_at: row.get(4)?,
+                created_at: row.get(CORE_PROFILES.width() + 1)?,
                 updated_at: row.get(2)?,
             };
             stored.indexed.insert(id, row);
@@ -101,7 +104,7 @@ impl ProfileStore for DomainTx<'_> {
         for (row, (id, fields)) in (first_row..).zip(profiles) {
             let sum = checksum::of_core_profile(self.domain, *id, changed_at, fields);
             rows.row(7).add(self.domain.0).add(i64::from(row)).add(*id);
-            rows.add(created_at.0).add(changed_at.0).add(*fields).add(sum + created_at.0);
+            rows.add(created_at.0).add(changed_at.0).add(*fields).add(sum);
         }
         self.wait(async {
             let copy = self.client().prepare_copy(NEW_PROFILES).await?;
@@ -121,7 +124,7 @@ impl ProfileStore for DomainTx<'_> {
         let sums: Vec<i64> = ids.iter().zip(&fields).map(sum).collect();
         self.change(
             "UPDATE core_profiles p SET fields = n.fields, updated_at = $4,
-             checksum = n.checksum + p.created_at
+             checksum = n.checksum
              FROM unnest($2::bigint[], $3::bytea[], $5::bigint[]) AS n (id, fields, checksum)
              WHERE p.domain_id = $1 AND p.id = n.id",
             values![self.domain, ids, fields, at, sums],
@@ -197,7 +200,13 @@ impl ProfileStore for DomainTx<'_> {
             found.iter().map(|row| (profile_id(row, 1), row)).collect();
         show_core_gets(payload, entries, out, |id, out| {
             let Some(row) = rows.get(id) else { return Ok(false) };
-            render_core(*id, instant(row, 4), row.get(3), instant(row, 2), out);
+            render_core(
+                *id,
+                instant(row, CORE_PROFILES.width() + 1),
+                row.get(3),
+                instant(row, 2),
+                out,
+            );
             Ok(true)
         })
     }

@@ -7,7 +7,7 @@ use std::error::Error;
 use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
-use caseload_store::admin::{QUOTA_BYTES, add_bytes_statement, require_room};
+use caseload_store::admin::{ADD_BYTES, QUOTA_BYTES, require_room};
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Query, Sql, Value};
 use tokio::join;
@@ -92,7 +92,7 @@ impl<'c> DomainTx<'c> {
         let (client, domain) = (self.client(), self.domain.0);
         let adding: [&(dyn ToSql + Sync); 2] = [&domain, &more];
         let (stored, quota) = self.wait(async {
-            let add = client.prepare(&native(&add_bytes_statement())).await?;
+            let add = client.prepare(&native(ADD_BYTES)).await?;
             let quota = client.prepare(&native(QUOTA_BYTES)).await?;
             // Sent together: a write waits once for both.
             Ok(join!(

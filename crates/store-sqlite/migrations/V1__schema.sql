@@ -2,7 +2,7 @@
 -- milliseconds, words are stored under the numbers that the model gives them, and what is served is
 -- stored as the bytes that are served.
 --
--- Every row that cannot be compared with others has a checksum, which is written with it and shows
+-- Rows that are served as they are stored have a checksum, which is written with them and shows
 -- damage. The code says which columns a checksum covers.
 
 -- The migrations that this store contains. `digest` is that of the migration's text.
@@ -40,7 +40,6 @@ CREATE TABLE domains (
     created_at      INTEGER NOT NULL,
     desk_name       TEXT    NOT NULL DEFAULT 'Desk',
     desk_email      TEXT,
-    checksum        INTEGER NOT NULL,
     quota_bytes     INTEGER,
     quota_tasks     INTEGER,
     rate_limit      INTEGER
@@ -53,9 +52,7 @@ CREATE TABLE domain_removals (
 
 -- Hands out ids and times: max(now, last + 1). `last_live_created_at` is the latest creation time
 -- that was given to an issue as it was written; imports do not count. `stored_bytes` are those of
--- the domain's issues, profiles, payloads, records and files. The checksum is the sum of the
--- numbers, so that a statement that advances one of them advances the checksum by as much; a copy
--- sets it at its end.
+-- the domain's issues, profiles, payloads, records and files.
 CREATE TABLE domain_clocks (
     domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),
     last_issue_id         INTEGER NOT NULL DEFAULT 0,
@@ -64,7 +61,6 @@ CREATE TABLE domain_clocks (
     last_change_at        INTEGER NOT NULL DEFAULT 0,
     last_app_number       INTEGER NOT NULL DEFAULT 0,
     last_live_created_at  INTEGER NOT NULL DEFAULT 0,
-    checksum              INTEGER NOT NULL DEFAULT 0,
     stored_bytes          INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
@@ -80,7 +76,6 @@ CREATE TABLE keys (
     last_used_at  INTEGER,
     expires_at    INTEGER,
     revoked_at    INTEGER,
-    checksum      INTEGER NOT NULL,
     admin_access  INTEGER,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
@@ -93,7 +88,6 @@ CREATE TABLE sessions (
     key_id      TEXT    NOT NULL,
     kind        INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
-    checksum    INTEGER NOT NULL,
     PRIMARY KEY (domain_id, hash)
 ) STRICT, WITHOUT ROWID;
 
@@ -103,7 +97,6 @@ CREATE TABLE apps (
     publish_id  TEXT    NOT NULL,
     title       TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
-    checksum    INTEGER NOT NULL,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -113,7 +106,6 @@ CREATE TABLE agents (
     name        TEXT    NOT NULL,
     email       TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
-    checksum    INTEGER NOT NULL,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -122,7 +114,6 @@ CREATE TABLE queues (
     id          TEXT    NOT NULL,
     name        TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
-    checksum    INTEGER NOT NULL,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -219,8 +210,7 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- `deaths` counts the servers that died with the task since an entry of it was committed.
 -- `next_try_at` is set while the task waits because of that.
 --
--- `origin_checksum` covers what was sent, and with which key. `content_length` is the number of
--- bytes of the payload without compression.
+-- `content_length` is the number of bytes of the payload without compression.
 CREATE TABLE tasks (
     seq                 INTEGER PRIMARY KEY AUTOINCREMENT,
     domain_id           INTEGER NOT NULL,
@@ -253,12 +243,10 @@ CREATE TABLE tasks (
     warnings            INTEGER NOT NULL DEFAULT 0,
     deaths              INTEGER NOT NULL DEFAULT 0,
     next_try_at         INTEGER,
-    checksum            INTEGER NOT NULL,
     file_name           TEXT,
     content_length      INTEGER,
     submitted_key       TEXT,
     submitted_key_name  TEXT,
-    origin_checksum     INTEGER NOT NULL,
     run_by              TEXT,
     upsert              INTEGER,
     UNIQUE (domain_id, id),
@@ -434,7 +422,6 @@ CREATE TABLE attachments (
     content_type  TEXT    NOT NULL,
     size          INTEGER NOT NULL,
     created_at    INTEGER NOT NULL,
-    checksum      INTEGER NOT NULL,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 

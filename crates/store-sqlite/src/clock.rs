@@ -9,7 +9,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
 use crate::tx::DomainTx;
-use caseload_store::checksum::set_clock;
 use caseload_store::issues::{IssueAllocation, free_instant, live_id, taken_instants};
 use caseload_store::profiles::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileClock};
 use caseload_store::rowset::row_number;
@@ -32,12 +31,9 @@ pub(super) fn profiles(tx: DomainTx<'_>) -> Result<Option<ProfileClock>, StoreEr
 
 /// Writes the clock of profiles back.
 pub(super) fn advance_profiles(tx: DomainTx<'_>, clock: ProfileClock) -> Result<(), StoreError> {
-    let set = set_clock(&[
-        ("last_core_profile_id", "max(last_core_profile_id, ?2)"),
-        ("last_change_at", "max(last_change_at, ?3)"),
-    ]);
-    let sql = format!("{set} WHERE domain_id = ?1");
-    tx.change(&sql, values![tx.domain, clock.last_id, clock.last_change]).map(drop)
+    let sql = "UPDATE domain_clocks SET last_core_profile_id = max(last_core_profile_id, ?2),
+               last_change_at = max(last_change_at, ?3) WHERE domain_id = ?1";
+    tx.change(sql, values![tx.domain, clock.last_id, clock.last_change]).map(drop)
 }
 
 /// The time of a change that commits now. It is later than every earlier change in the domain.
@@ -46,8 +42,9 @@ pub(super) fn change_time(
     domain: DomainId,
     now: UnixMillis,
 ) -> Result<UnixMillis, Fault> {
-    let set = set_clock(&[("last_change_at", "max(?2, last_change_at + 1)")]);
-    conn.prepare_cached(&format!("{set} WHERE domain_id = ?1 RETURNING last_change_at"))?
+    let set = "UPDATE domain_clocks SET last_change_at = max(?2, last_change_at + 1)
+               WHERE domain_id = ?1 RETURNING last_change_at";
+    conn.prepare_cached(set)?
         .query_row(params![domain.0, now.0], |row| row.get(0))
         .optional()?
         .map(UnixMillis)
@@ -66,15 +63,11 @@ pub(super) fn allocate_issue(tx: DomainTx<'_>, now: UnixMillis) -> Result<IssueA
          last_live_created_at + 1))"
     );
     let live = format!("{live} + ({live} = last_created_at)");
-    let set = set_clock(&[
-        ("last_issue_id", "last_issue_id + 1"),
-        ("last_live_created_at", &live),
-        ("last_created_at", &format!("max(last_created_at, {live})")),
-    ]);
     let (id, created_at, latest): (i64, i64, i64) = conn
         .prepare_cached(&format!(
-            "{set} WHERE domain_id = ?1
-             RETURNING last_issue_id, last_live_created_at, last_created_at"
+            "UPDATE domain_clocks SET last_issue_id = last_issue_id + 1,
+             last_live_created_at = {live}, last_created_at = max(last_created_at, {live})
+             WHERE domain_id = ?1 RETURNING last_issue_id, last_live_created_at, last_created_at"
         ))?
         .query_row(params![domain.0, created_at.0], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -85,12 +78,10 @@ pub(super) fn allocate_issue(tx: DomainTx<'_>, now: UnixMillis) -> Result<IssueA
     } else {
         let taken = |window| taken_instants(&tx, window);
         let free = free_instant(UnixMillis(created_at), UnixMillis(latest), taken)?;
-        let set = set_clock(&[
-            ("last_created_at", "min(max(last_created_at, ?2), ?3)"),
-            ("last_live_created_at", "min(max(last_live_created_at, ?2), ?3)"),
-        ]);
-        let set = format!("{set} WHERE domain_id = ?1");
-        tx.change(&set, values![domain, free, INSTANT_MS_MAX])?;
+        let set = "UPDATE domain_clocks SET last_created_at = min(max(last_created_at, ?2), ?3),
+                   last_live_created_at = min(max(last_live_created_at, ?2), ?3)
+                   WHERE domain_id = ?1";
+        tx.change(set, values![domain, free, INSTANT_MS_MAX])?;
         free
     };
     Ok(IssueAllocation { id, created_at, changed_at, row: None })
@@ -104,12 +95,10 @@ pub(super) fn advance_for_import(
     max_created_at: Option<UnixMillis>,
     next_app_number: u64,
 ) -> Result<(), Fault> {
-    let set = set_clock(&[
-        ("last_issue_id", "max(last_issue_id, ?2)"),
-        ("last_created_at", "max(last_created_at, ?3)"),
-        ("last_app_number", "max(last_app_number, ?4)"),
-    ]);
-    conn.prepare_cached(&format!("{set} WHERE domain_id = ?1"))?.execute(params![
+    let set = "UPDATE domain_clocks SET last_issue_id = max(last_issue_id, ?2),
+               last_created_at = max(last_created_at, ?3),
+               last_app_number = max(last_app_number, ?4) WHERE domain_id = ?1";
+    conn.prepare_cached(set)?.execute(params![
         domain.0,
         last_issue_id as i64,
         max_created_at.unwrap_or_default().0,

@@ -5,7 +5,7 @@
 
 use caseload_model::issue::write::Attachment;
 
-use crate::checksum::{self, ATTACHMENT_PIECES, ATTACHMENTS, sealed};
+use crate::checksum::{ATTACHMENT_PIECES, sealed};
 use crate::idempotency::CommandStore;
 use crate::{ATTACHMENT_PIECE_BYTES, StageAttachment, StoreError, values};
 
@@ -15,19 +15,13 @@ pub fn stage(store: &impl CommandStore, command: &StageAttachment) -> Result<(),
     store.require_caller(key.as_deref(), *now)?;
     if *number == 0 {
         store.change(
-            "INSERT INTO attachments
-             (domain_id, id, file_name, content_type, size, created_at, checksum)
-             VALUES (?1, ?2, '', '', 0, ?3, ?4)",
-            values![
-                domain,
-                id,
-                now,
-                checksum::of(values![domain, id, None::<i64>, "", ""]) + now.0
-            ],
+            "INSERT INTO attachments (domain_id, id, file_name, content_type, size, created_at)
+             VALUES (?1, ?2, '', '', 0, ?3)",
+            values![domain, id, now],
         )?;
     }
     let grown = store.change(
-        "UPDATE attachments SET size = size + ?3, checksum = checksum + ?3
+        "UPDATE attachments SET size = size + ?3
          WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL",
         values![domain, id, bytes.len() as u64],
     )?;
@@ -49,13 +43,10 @@ pub fn claim(
     files: &[Attachment],
 ) -> Result<(), StoreError> {
     for Attachment { id, file_name, content_type, size } in files {
-        let domain = store.domain();
-        let sum = checksum::of(values![domain, id, issue_id, file_name, content_type]);
         let claimed = store.change(
-            "UPDATE attachments SET issue_id = ?3, file_name = ?4, content_type = ?5,
-             checksum = ?6 + size + created_at
-             WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL AND size = ?7",
-            values![domain, id, issue_id, file_name, content_type, sum, size],
+            "UPDATE attachments SET issue_id = ?3, file_name = ?4, content_type = ?5
+             WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL AND size = ?6",
+            values![store.domain(), id, issue_id, file_name, content_type, size],
         )?;
         if claimed == 0 {
             return Err(StoreError::AttachmentLost);
@@ -107,14 +98,11 @@ pub fn remove_with_issues(
 
 /// A file of a message.
 pub fn get(store: &impl CommandStore, id: &str) -> Result<Option<Attachment>, StoreError> {
-    let select = format!(
-        "SELECT {} FROM attachments WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NOT NULL",
-        ATTACHMENTS.select()
-    );
-    store.find(&select, values![store.domain(), id], |row| {
-        ATTACHMENTS.require(row)?;
-        let (id, file_name, content_type) = (row.get(1)?, row.get(3)?, row.get(4)?);
-        Ok(Attachment { id, file_name, content_type, size: row.get(5)? })
+    let select = "SELECT file_name, content_type, size FROM attachments
+                  WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NOT NULL";
+    store.find(select, values![store.domain(), id], |row| {
+        let (file_name, content_type) = (row.get(0)?, row.get(1)?);
+        Ok(Attachment { id: id.to_owned(), file_name, content_type, size: row.get(2)? })
     })
 }
 

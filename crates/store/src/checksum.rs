@@ -1,15 +1,10 @@
-//! Checksums of stored rows (XXH3), which show damage. A statement that writes a row writes its
-//! checksum; reads whose bytes are served or changed compare it, and the check compares all of
-//! them. Both backends store the same checksums.
-//!
-//! A checksum is a hash of most columns of the row plus the sum of the others. The columns that are
-//! summed are numbers that a statement changes without reading the row: it adds the difference. A
-//! single wrong bit changes the hash or the sum.
+//! Checksums of rows that are served as they are stored (XXH3), which show damage. A statement that
+//! writes such a row writes its checksum; reads whose bytes are served or changed compare it, and
+//! the check compares all of them. Both backends store the same checksums.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{AppProfileRow, FRAGMENTS, IssueFragments};
 use caseload_model::issue_query::IssueView;
-use caseload_model::task::{Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use twox_hash::XxHash3_64;
 
@@ -21,7 +16,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The parts that a null and a number have in the hash.
 const NULL: u64 = 0x2545_f491_4f6c_dd1d;
 const NUMBER: u64 = 0xd6e8_feb8_6659_fd93;
-/// The highest bits are free, so that no statement that adds to a checksum overflows.
+/// The highest bits are free, so that a checksum is not negative.
 const FREE_BITS: u32 = 2;
 
 /// The checksum of these values. It is not negative.
@@ -44,10 +39,10 @@ pub fn sealed<'v>(values: &[Value<'v>]) -> Vec<Value<'v>> {
     values.iter().copied().chain([Value::Int(of(values))]).collect()
 }
 
-/// The largest number of hashed columns.
-const COLUMNS_MAX: usize = 18;
+/// The largest number of columns of a checksum.
+const COLUMNS_MAX: usize = 7;
 
-/// The checksum of a core profile without its time of creation, which is summed.
+/// The checksum of a core profile without its time of creation, which the sets of terms have.
 pub fn of_core_profile(domain: DomainId, id: i64, updated_at: UnixMillis, fields: &[u8]) -> i64 {
     of(values![domain, id, updated_at, fields])
 }
@@ -56,12 +51,11 @@ pub fn of_core_profile(domain: DomainId, id: i64, updated_at: UnixMillis, fields
 /// [`CORE_PROFILES`] requires of a row, from values that are read anyway.
 pub fn require_core_profile(
     (domain, id): (DomainId, i64),
-    (created_at, updated_at): (UnixMillis, UnixMillis),
+    updated_at: UnixMillis,
     fields: &[u8],
     stored: i64,
 ) -> Result<(), StoreError> {
-    let sum = of_core_profile(domain, id, updated_at, fields).wrapping_add(created_at.0);
-    if stored == sum {
+    if stored == of_core_profile(domain, id, updated_at, fields) {
         return Ok(());
     }
     let named = [domain.0.to_string(), id.to_string()];
@@ -84,40 +78,24 @@ pub fn of_app_profile_fields(
     of(values![domain, pid, updated_at, fields])
 }
 
-/// The checksum of the key and the file of a task ([`TASK_ORIGINS`]).
-pub fn of_task_origin(domain: DomainId, task: &Task) -> i64 {
-    let TaskOrigin { file_name, content_length, submitted_by } = &task.origin;
-    let by = submitted_by.as_ref();
-    let (key, name) = (by.map(|by| by.key_id.as_str()), by.map(|by| by.key_name.as_str()));
-    of(values![domain, task.id, file_name, *content_length, key, name])
-}
-
 /// The columns of a table that a checksum covers.
 #[derive(Debug)]
 pub struct RowSum {
     pub table: &'static str,
-    /// The hashed columns, then the summed ones. The first names the domain, the second the row.
+    /// The first names the domain, the second the row.
     pub columns: &'static [&'static str],
-    /// How many of the columns are hashed.
-    pub hashed: usize,
     /// The column of the checksum.
     pub checksum: &'static str,
 }
 
 impl RowSum {
-    const fn hashed(table: &'static str, columns: &'static [&'static str]) -> Self {
-        Self { table, columns, hashed: columns.len(), checksum: "checksum" }
+    const fn of(table: &'static str, columns: &'static [&'static str]) -> Self {
+        Self { table, columns, checksum: "checksum" }
     }
 
     /// The columns and the checksum, for a statement that reads them.
     pub fn select(&self) -> String {
         format!("{}, {}", self.columns.join(", "), self.checksum)
-    }
-
-    /// The same of a table that the statement names otherwise.
-    pub fn select_of(&self, name: &str) -> String {
-        let columns = self.columns.iter().chain([&self.checksum]);
-        columns.map(|column| format!("{name}.{column}")).collect::<Vec<_>>().join(", ")
     }
 
     /// How many columns that are: further columns of a query begin here.
@@ -133,14 +111,10 @@ impl RowSum {
     fn holds_at(&self, row: &dyn Row, first: usize) -> Result<bool, StoreError> {
         let end = first + self.columns.len();
         let mut values = [Value::Null; COLUMNS_MAX];
-        for (value, column) in values.iter_mut().zip(first..first + self.hashed) {
+        for (value, column) in values.iter_mut().zip(first..end) {
             *value = row.value(column)?;
         }
-        let mut sum = of(&values[..self.hashed]);
-        for column in first + self.hashed..end {
-            sum = sum.wrapping_add(row.get::<Option<i64>>(column)?.unwrap_or_default());
-        }
-        Ok(sum == row.get::<i64>(end)?)
+        Ok(of(&values[..self.columns.len()]) == row.get::<i64>(end)?)
     }
 
     /// Fails if the row is damaged.
@@ -184,162 +158,37 @@ impl RowSum {
     }
 }
 
-pub static DOMAINS: RowSum = RowSum::hashed(
-    "domains",
-    &[
-        "id",
-        "name",
-        "default_app_id",
-        "created_at",
-        "desk_name",
-        "desk_email",
-        "quota_bytes",
-        "quota_tasks",
-        "rate_limit",
-    ],
-);
-pub static KEYS: RowSum = RowSum {
-    table: "keys",
-    columns: &[
-        "domain_id",
-        "id",
-        "hash",
-        "name",
-        "write_access",
-        "created_at",
-        "expires_at",
-        "last_used_at",
-        "revoked_at",
-        "admin_access",
-    ],
-    hashed: 7,
-    checksum: "checksum",
-};
-pub static SESSIONS: RowSum =
-    RowSum::hashed("sessions", &["domain_id", "hash", "key_id", "kind", "expires_at"]);
-pub static APPS: RowSum =
-    RowSum::hashed("apps", &["domain_id", "id", "publish_id", "title", "created_at"]);
-pub static AGENTS: RowSum =
-    RowSum::hashed("agents", &["domain_id", "id", "name", "email", "created_at"]);
-pub static QUEUES: RowSum = RowSum::hashed("queues", &["domain_id", "id", "name", "created_at"]);
-pub static IDEMPOTENCY_KEYS: RowSum = RowSum::hashed(
+pub static IDEMPOTENCY_KEYS: RowSum = RowSum::of(
     "idempotency_keys",
     &["domain_id", "key", "content", "location", "answer", "expires_at"],
 );
-pub static TASKS: RowSum = RowSum {
-    table: "tasks",
-    columns: &[
-        "domain_id",
-        "id",
-        "family",
-        "action",
-        "writes",
-        "dry_run",
-        "total",
-        "created_at",
-        "expires_at",
-        "parent_id",
-        "outcome",
-        "succeeded",
-        "failed",
-        "unprocessed",
-        "completed_at",
-        "next_index",
-        "attempts",
-        "warnings",
-        "queued_at",
-        "started_at",
-        "upsert",
-    ],
-    hashed: 18,
-    checksum: "checksum",
-};
-pub static TASK_ORIGINS: RowSum = RowSum {
-    table: "tasks",
-    columns: &[
-        "domain_id",
-        "id",
-        "file_name",
-        "content_length",
-        "submitted_key",
-        "submitted_key_name",
-    ],
-    hashed: 6,
-    checksum: "origin_checksum",
-};
-pub static PAYLOAD_BLOCKS: RowSum = RowSum::hashed(
-    "payload_blocks",
-    &["domain_id", "task_id", "first_index", "last_index", "bytes"],
-);
-pub static RECORD_BLOCKS: RowSum = RowSum::hashed(
+pub static PAYLOAD_BLOCKS: RowSum =
+    RowSum::of("payload_blocks", &["domain_id", "task_id", "first_index", "last_index", "bytes"]);
+pub static RECORD_BLOCKS: RowSum = RowSum::of(
     "record_blocks",
     &["domain_id", "task_id", "kind", "first_index", "next_index", "lines", "bytes"],
 );
-pub static CORE_PROFILES: RowSum = RowSum {
-    table: "core_profiles",
-    columns: &["domain_id", "id", "updated_at", "fields", "created_at"],
-    hashed: 4,
-    checksum: "checksum",
-};
+pub static CORE_PROFILES: RowSum =
+    RowSum::of("core_profiles", &["domain_id", "id", "updated_at", "fields"]);
 pub static APP_PROFILES: RowSum =
-    RowSum::hashed("app_profiles", &["domain_id", "pid", "app_id", "name", "emails", "created_at"]);
+    RowSum::of("app_profiles", &["domain_id", "pid", "app_id", "name", "emails", "created_at"]);
 pub static APP_PROFILE_FIELDS: RowSum = RowSum {
-    table: "app_profiles",
-    columns: &["domain_id", "pid", "updated_at", "fields"],
-    hashed: 4,
     checksum: "fields_checksum",
-};
-pub static ATTACHMENTS: RowSum = RowSum {
-    table: "attachments",
-    columns: &["domain_id", "id", "issue_id", "file_name", "content_type", "size", "created_at"],
-    hashed: 5,
-    checksum: "checksum",
+    ..RowSum::of("app_profiles", &["domain_id", "pid", "updated_at", "fields"])
 };
 pub static ATTACHMENT_PIECES: RowSum =
-    RowSum::hashed("attachment_pieces", &["domain_id", "attachment_id", "number", "bytes"]);
+    RowSum::of("attachment_pieces", &["domain_id", "attachment_id", "number", "bytes"]);
 
-/// All of them, except for clocks, whose columns differ between the backends. Issues have a
-/// checksum for each fragment, and the check compares their columns with the fragments; counters,
-/// term sets and identities are compared with the issues and profiles.
-pub static ROW_SUMS: [&RowSum; 16] = [
-    &DOMAINS,
-    &KEYS,
-    &SESSIONS,
-    &APPS,
-    &AGENTS,
-    &QUEUES,
+/// All of them. Issues have a checksum for each fragment.
+pub static ROW_SUMS: [&RowSum; 7] = [
     &IDEMPOTENCY_KEYS,
-    &TASKS,
-    &TASK_ORIGINS,
     &PAYLOAD_BLOCKS,
     &RECORD_BLOCKS,
     &CORE_PROFILES,
     &APP_PROFILES,
     &APP_PROFILE_FIELDS,
-    &ATTACHMENTS,
     &ATTACHMENT_PIECES,
 ];
-
-/// The numbers of a domain's clock that every backend has. Their sum is its checksum.
-pub const CLOCK_COLUMNS: [&str; 8] = [
-    "domain_id",
-    "last_issue_id",
-    "last_core_profile_id",
-    "last_created_at",
-    "last_change_at",
-    "last_app_number",
-    "last_live_created_at",
-    "stored_bytes",
-];
-
-/// The beginning of a statement that sets columns of clocks to expressions, and the checksum with
-/// them.
-pub fn set_clock(columns: &[(&str, &str)]) -> String {
-    let sets = columns.iter().map(|(column, expression)| format!("{column} = {expression}, "));
-    let added = columns.iter().map(|(column, expression)| format!(" + ({expression}) - {column}"));
-    let (sets, added) = (sets.collect::<String>(), added.collect::<String>());
-    format!("UPDATE domain_clocks SET {sets}checksum = checksum{added}")
-}
 
 /// Bytes of the checksum of a fragment.
 const FRAGMENT_SUM_BYTES: usize = 4;

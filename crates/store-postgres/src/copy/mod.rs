@@ -27,7 +27,6 @@ use super::issues::{compact_remaining, join_parts};
 use super::{PostgresAddress, check};
 use crate::engine::store_error;
 use crate::sessions::refuse_servers;
-use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::{ROW_SPANS, RowSpan};
 use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
@@ -398,13 +397,10 @@ impl CopyEnd for PostgresEnd {
                    (SELECT max(t.seq) FROM tasks t WHERE t.domain_id = c.domain_id), 0),
                  last_issue_row = coalesce(
                    (SELECT max(i.\"row\") FROM issues i WHERE i.domain_id = c.domain_id), 0);
-                 UPDATE domain_clocks SET checksum = {} + last_profile_change_at + last_task_seq
-                   + last_issue_row;
                  DELETE FROM issue_text_marks; {MARK_TEXTS};
                  COMMIT; ANALYZE",
                 last_domain_id.max(1),
                 last_domain_id > 0,
-                CLOCK_COLUMNS.join(" + "),
             );
             self.client.batch_execute(&settle).await.map_err(store_error)?;
             failpoint::reached(Failpoint::CopyBeforeFinish);

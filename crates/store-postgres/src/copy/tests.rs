@@ -27,7 +27,6 @@ const DERIVED: &[(&str, &str)] = &[
     ("domain_clocks", "last_profile_change_at"),
     ("domain_clocks", "last_task_seq"),
     ("domain_clocks", "last_issue_row"),
-    ("domain_clocks", "checksum"),
 ];
 
 /// Table, name, type and nullability of all columns.

@@ -7,7 +7,6 @@ use std::ops::Range;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{ImportContext, ImportPlan, IssueFragments, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
-use caseload_store::checksum::set_clock;
 use caseload_store::issues::{
     FreeRows, ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue,
 };
@@ -181,7 +180,7 @@ impl<'c> Import<'c> {
         } else {
             Deltas::of_new(domain, changes)?
         };
-        let update = client.prepare(&update_clock()).await?;
+        let update = client.prepare(UPDATE_CLOCK).await?;
         let (last_id, last_app) =
             (imported.last_issue_id as i64, imported.next_publish_number as i64 - 1);
         let created_at = imported.taken_timestamps.max_created_at().unwrap_or_default().0;
@@ -196,16 +195,10 @@ impl<'c> Import<'c> {
     }
 }
 
-fn update_clock() -> String {
-    let set = set_clock(&[
-        ("last_issue_id", "greatest(last_issue_id, $2)"),
-        ("last_created_at", "greatest(last_created_at, $3)"),
-        ("last_app_number", "greatest(last_app_number, $4)"),
-        ("last_issue_row", "$5::bigint"),
-        ("last_change_at", "$6::bigint"),
-    ]);
-    format!("{set} WHERE domain_id = $1")
-}
+const UPDATE_CLOCK: &str = "UPDATE domain_clocks SET
+     last_issue_id = greatest(last_issue_id, $2), last_created_at = greatest(last_created_at, $3),
+     last_app_number = greatest(last_app_number, $4), last_issue_row = $5, last_change_at = $6
+     WHERE domain_id = $1";
 
 impl Clock {
     fn next_row(&mut self) -> Result<u32, StoreError> {

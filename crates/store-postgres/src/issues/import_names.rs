@@ -14,20 +14,17 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
 use crate::engine::{Client, Params};
-use caseload_store::{StoreError, checksum, values};
+use caseload_store::{StoreError, checksum};
 
-const APPS: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at, checksum)
-     SELECT $1, a.id, a.publish_id, a.id, a.created_at, a.checksum
-     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[])
-     AS a(id, publish_id, created_at, checksum)";
-const QUEUES: &str = "INSERT INTO queues (domain_id, id, name, created_at, checksum)
-     SELECT $1, q.id, q.name, $4, q.checksum
-     FROM unnest($2::bytea[], $3::bytea[], $5::bigint[]) AS q(id, name, checksum)
+const APPS: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+     SELECT $1, a.id, a.publish_id, a.id, a.created_at
+     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS a(id, publish_id, created_at)";
+const QUEUES: &str = "INSERT INTO queues (domain_id, id, name, created_at)
+     SELECT $1, q.id, q.name, $4 FROM unnest($2::bytea[], $3::bytea[]) AS q(id, name)
      ON CONFLICT DO NOTHING";
-const AGENTS: &str = "INSERT INTO agents (domain_id, id, name, email, created_at, checksum)
-     SELECT $1, a.id, a.name, a.email, $5, a.checksum
-     FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $6::bigint[])
-     AS a(id, name, email, checksum)
+const AGENTS: &str = "INSERT INTO agents (domain_id, id, name, email, created_at)
+     SELECT $1, a.id, a.name, a.email, $5
+     FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) AS a(id, name, email)
      ON CONFLICT DO NOTHING";
 /// Only app profiles that are added get their identities.
 const APP_PROFILES: &str = "WITH added AS (INSERT INTO app_profiles
@@ -92,26 +89,14 @@ impl TimedNames {
         let Self { names, of_apps: times, at } = self;
         let ids: Vec<_> = names.apps.iter().map(|app| app.app_id.as_bytes()).collect();
         let publish_ids: Vec<_> = names.apps.iter().map(|app| app.publish_id.as_bytes()).collect();
-        let sum = |(app, at): (&App, &i64)| {
-            checksum::of(values![domain, app.app_id, app.publish_id, app.app_id, at])
-        };
-        let app_sums: Vec<i64> = names.apps.iter().zip(&times).map(sum).collect();
-        let of_apps: [&(dyn ToSql + Sync); 5] = [&domain.0, &ids, &publish_ids, &times, &app_sums];
+        let of_apps: [&(dyn ToSql + Sync); 4] = [&domain.0, &ids, &publish_ids, &times];
         let keys: Vec<_> = names.queues.keys().map(String::as_bytes).collect();
         let queue_names: Vec<_> = names.queues.values().map(String::as_bytes).collect();
-        let queues = names.queues.iter();
-        let sums: Vec<i64> =
-            queues.map(|(id, name)| checksum::of(values![domain, id, name, at])).collect();
-        let of_queues: [&(dyn ToSql + Sync); 5] = [&domain.0, &keys, &queue_names, &at, &sums];
+        let of_queues: [&(dyn ToSql + Sync); 4] = [&domain.0, &keys, &queue_names, &at];
         let (agent_names, emails): (Vec<_>, Vec<_>) =
             names.agents.values().map(|(name, email)| (name.as_bytes(), email.as_bytes())).unzip();
         let agents: Vec<_> = names.agents.keys().map(String::as_bytes).collect();
-        let sum = |(id, (name, email)): (&String, &(String, String))| {
-            checksum::of(values![domain, id, name, email, at])
-        };
-        let sums: Vec<i64> = names.agents.iter().map(sum).collect();
-        let of_agents: [&(dyn ToSql + Sync); 6] =
-            [&domain.0, &agents, &agent_names, &emails, &at, &sums];
+        let of_agents: [&(dyn ToSql + Sync); 5] = [&domain.0, &agents, &agent_names, &emails, &at];
         let profiles = || names.app_profiles.values();
         let pids: Vec<_> = profiles().map(|profile| profile.pid.as_bytes()).collect();
         let app_ids: Vec<_> = profiles().map(|profile| profile.app_id.as_bytes()).collect();

@@ -5,7 +5,7 @@
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
-use caseload_store::checksum::{self, set_clock};
+use caseload_store::checksum;
 use caseload_store::issues::{
     FRAGMENT_BYTES, IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id,
     taken_instants,
@@ -113,8 +113,8 @@ impl IssueStore for DomainTx<'_> {
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
         let found = self.row_opt(
             &format!(
-                "{} WHERE domain_id = $1 RETURNING last_change_at",
-                set_clock(&[("last_change_at", CHANGE)])
+                "UPDATE domain_clocks SET last_change_at = {CHANGE}
+                 WHERE domain_id = $1 RETURNING last_change_at"
             ),
             &[&self.domain.0, &now.0],
         )?;
@@ -129,17 +129,14 @@ impl IssueStore for DomainTx<'_> {
              THEN 0 ELSE last_live_created_at + 1 END)"
         );
         let live = format!("{live} + ({live} = last_created_at)::int");
-        let set = set_clock(&[
-            ("last_change_at", CHANGE),
-            ("last_issue_id", "last_issue_id + 1"),
-            ("last_issue_row", "last_issue_row + 1"),
-            ("last_live_created_at", &live),
-            ("last_created_at", &format!("greatest(last_created_at, {live})")),
-        ]);
         let clock = self
             .row_opt(
                 &format!(
-                    "{set} WHERE domain_id = $1 RETURNING last_issue_id, last_live_created_at,
+                    "UPDATE domain_clocks SET last_change_at = {CHANGE},
+                     last_issue_id = last_issue_id + 1, last_issue_row = last_issue_row + 1,
+                     last_live_created_at = {live},
+                     last_created_at = greatest(last_created_at, {live})
+                     WHERE domain_id = $1 RETURNING last_issue_id, last_live_created_at,
                      last_created_at, last_change_at, last_issue_row"
                 ),
                 &[&self.domain.0, &now.0],
@@ -233,12 +230,11 @@ impl DomainTx<'_> {
     /// [`free_instant`] if an import brought issues of the future. The clock learns it.
     fn free_instant(&self, from: UnixMillis, latest: UnixMillis) -> Result<UnixMillis, StoreError> {
         let free = free_instant(from, latest, |window| taken_instants(self, window))?;
-        let set = set_clock(&[
-            ("last_created_at", "least(greatest(last_created_at, $2), $3)"),
-            ("last_live_created_at", "least(greatest(last_live_created_at, $2), $3)"),
-        ]);
-        let set = format!("{set} WHERE domain_id = $1");
-        self.change(&set, values![self.domain, free, INSTANT_MS_MAX])?;
+        let set = "UPDATE domain_clocks SET
+                   last_created_at = least(greatest(last_created_at, $2), $3),
+                   last_live_created_at = least(greatest(last_live_created_at, $2), $3)
+                   WHERE domain_id = $1";
+        self.change(set, values![self.domain, free, INSTANT_MS_MAX])?;
         Ok(free)
     }
 }

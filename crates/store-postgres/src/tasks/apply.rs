@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::task::Action;
-use caseload_store::checksum::{self, set_clock};
+use caseload_store::checksum;
 use caseload_store::profiles::ProfileClock;
 use caseload_store::rowset::row_number;
 use caseload_store::tasks::{
@@ -212,12 +212,11 @@ impl<'c> ChunkStore for Chunk<'c> {
             )?;
             let Some(ProfileClock { last_id, last_change, .. }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
-            let set = set_clock(&[
-                ("last_core_profile_id", "greatest(last_core_profile_id, $2)"),
-                ("last_profile_change_at", "greatest(last_profile_change_at, $3)"),
-            ]);
-            let update = format!("{set} WHERE domain_id = $1");
-            client.execute(&update, &[&domain, &last_id, &last_change.0]).await.map(drop)
+            let update = "UPDATE domain_clocks SET
+                 last_core_profile_id = greatest(last_core_profile_id, $2),
+                 last_profile_change_at = greatest(last_profile_change_at, $3)
+                 WHERE domain_id = $1";
+            client.execute(update, &[&domain, &last_id, &last_change.0]).await.map(drop)
         })
     }
 }

@@ -146,9 +146,7 @@ pub(super) async fn mark_queued(
     let seen = client
         .execute(
             "UPDATE tasks SET status = CASE WHEN status = 1 THEN $3 ELSE status END,
-             queued_at = coalesce(queued_at, greatest($4, created_at)),
-             checksum = checksum + coalesce(queued_at, greatest($4, created_at))
-                 - coalesce(queued_at, 0)
+             queued_at = coalesce(queued_at, greatest($4, created_at))
              WHERE domain_id = $1 AND id = $2 AND status < 4",
             &[&domain.0, &id, &queued, &now.0],
         )

@@ -5,7 +5,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::checksum::{self, set_clock};
+use caseload_store::checksum;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{
     self as rules, ExpiryStore, LAST_TIME, LEASE_COLUMNS, LockedTask, NextPlace, Room,
@@ -138,12 +138,10 @@ impl TaskStore for DomainTx<'_> {
         let of_family: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &family];
         let params: [&(dyn ToSql + Sync); 1] = [&self.domain.0];
         self.wait(async {
-            let clock = format!(
-                "{} WHERE domain_id = $1 RETURNING last_task_seq",
-                set_clock(&[("last_task_seq", "last_task_seq + 1")])
-            );
+            let clock = "UPDATE domain_clocks SET last_task_seq = last_task_seq + 1
+                         WHERE domain_id = $1 RETURNING last_task_seq";
             let unfinished = "SELECT count(*) FROM task_queue WHERE domain_id = $1";
-            let (clock, notify) = (client.prepare(&clock).await?, notify::prepare(client).await?);
+            let (clock, notify) = (client.prepare(clock).await?, notify::prepare(client).await?);
             let unfinished = client.prepare(unfinished).await?;
             let last = client.prepare(&native(LAST_TIME)).await?;
             // Read after the lock of the clock: no other server accepts a task before this commit.

@@ -19,7 +19,6 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_ite
 use super::check;
 use super::engine::{Engine, ServerLock, on_blocking_thread};
 use crate::{Fault, boxed, store_error};
-use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::{ROW_SPANS, RowSpan};
 use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
@@ -184,8 +183,6 @@ impl CopyEnd for SqliteEnd {
                 "INSERT INTO sqlite_sequence (name, seq) VALUES ('domains', ?1)",
                 [last_domain_id],
             )?;
-            let sum = CLOCK_COLUMNS.join(" + ");
-            conn.execute(&format!("UPDATE domain_clocks SET checksum = {sum}"), [])?;
             // The text index is built again, from the issues of the target.
             conn.execute("DELETE FROM issue_text_marks", [])?;
             conn.execute(MARK_TEXTS, [])?;

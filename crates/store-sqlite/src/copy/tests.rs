@@ -28,8 +28,6 @@ const OWN_COLUMNS: &[(&str, &str)] = &[
     ("tasks", "lease_server"),
     ("tasks", "lease_epoch"),
     ("tasks", "lease_until"),
-    // The sum of the clock's numbers, which differ between the backends.
-    ("domain_clocks", "checksum"),
 ];
 
 /// Name, type and nullability of the columns of a table.

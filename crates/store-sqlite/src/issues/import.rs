@@ -10,7 +10,7 @@ use caseload_model::issue::{
     ImportContext, ImportPlan, IssueBody, IssueColumns, IssueFragments, StoredIssue, TimeWindow,
 };
 use caseload_model::time::UnixMillis;
-use caseload_store::checksum::{self, sealed};
+use caseload_store::checksum;
 use caseload_store::issues::{FreeRows, ImportStore, stored_issue, taken_instants};
 use caseload_store::profiles::add_identities;
 use caseload_store::sql::Sql;
@@ -108,9 +108,9 @@ impl<'c> Import<'c> {
             let at = clock::change_time(conn, self.tx.domain, self.now)?.0;
             let id = &app.app_id;
             self.tx.change(
-                "INSERT INTO apps (domain_id, id, publish_id, title, created_at, checksum)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                &sealed(values![self.tx.domain, id, app.publish_id, id, at]),
+                "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+                 VALUES (?1, ?2, ?3, ?2, ?4)",
+                values![self.tx.domain, id, app.publish_id, at],
             )?;
         }
         if plan.queues.is_empty() && plan.agents.is_empty() && plan.app_profiles.is_empty() {
@@ -119,17 +119,17 @@ impl<'c> Import<'c> {
         let now = self.changed_at(conn)?.0;
         for queue in &plan.queues {
             self.tx.change(
-                "INSERT INTO queues (domain_id, id, name, created_at, checksum)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-                &sealed(values![self.tx.domain, queue.id, queue.name, now]),
+                "INSERT INTO queues (domain_id, id, name, created_at)
+                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                values![self.tx.domain, queue.id, queue.name, now],
             )?;
         }
         for agent in &plan.agents {
             let email = agent.email.as_deref().unwrap_or_default();
             self.tx.change(
-                "INSERT INTO agents (domain_id, id, name, email, created_at, checksum)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-                &sealed(values![self.tx.domain, agent.id, agent.name, email, now]),
+                "INSERT INTO agents (domain_id, id, name, email, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                values![self.tx.domain, agent.id, agent.name, email, now],
             )?;
         }
         let mut insert = conn.prepare_cached(

@@ -134,8 +134,8 @@ fn database(issues: &[Issue]) -> Connection {
         update(&conn, domain, &changes.finish()).unwrap();
         for (id, email) in AGENTS {
             conn.execute(
-                "INSERT INTO agents (domain_id, id, name, email, created_at, checksum)
-                 VALUES (?1, ?2, ?2, ?3, 0, 0)",
+                "INSERT INTO agents (domain_id, id, name, email, created_at)
+                 VALUES (?1, ?2, ?2, ?3, 0)",
                 params![domain.0, id, email],
             )
             .unwrap();

@@ -46,7 +46,7 @@ impl<'r> CoreRow<'r> {
         let (updated_at, created_at) = (UnixMillis(row.get(1)?), UnixMillis(row.get(3)?));
         let fields = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         let key = (tx.domain, id.0.cast_signed());
-        require_core_profile(key, (created_at, updated_at), fields, row.get(4)?)?;
+        require_core_profile(key, updated_at, fields, row.get(4)?)?;
         Ok(Some(Self { row: row.get(0)?, created_at, updated_at, fields }))
     }
 }

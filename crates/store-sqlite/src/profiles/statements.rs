@@ -48,9 +48,8 @@ impl ProfileStore for DomainTx<'_> {
         times: ChangeTimes,
     ) -> Result<(), StoreError> {
         let ChangeTimes { created_at, changed_at } = times;
-        let sum = |id, fields: &[u8]| {
-            checksum::of_core_profile(self.domain, id, changed_at, fields) + created_at.0
-        };
+        let sum =
+            |id, fields: &[u8]| checksum::of_core_profile(self.domain, id, changed_at, fields);
         let numbered: Vec<(u32, i64)> = (first_row..)
             .zip(profiles)
             .map(|(row, (id, fields))| (row, sum(*id, fields)))
@@ -78,7 +77,7 @@ impl ProfileStore for DomainTx<'_> {
         at: UnixMillis,
     ) -> Result<u64, StoreError> {
         self.execute_each(
-            "UPDATE core_profiles SET fields = ?3, updated_at = ?4, checksum = ?5 + created_at
+            "UPDATE core_profiles SET fields = ?3, updated_at = ?4, checksum = ?5
              WHERE domain_id = ?1 AND id = ?2",
             changed,
             |(id, fields)| {

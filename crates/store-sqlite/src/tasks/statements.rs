@@ -84,8 +84,7 @@ impl QueueStore for Tx<'_> {
     type Tables = Self;
 
     async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
-        let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at),
-                    checksum = checksum + max(?2, created_at) - coalesce(queued_at, 0)
+        let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at)
                     WHERE status = 1";
         self.change(mark, values![TaskStatus::Queued.code(), now]).map(drop)
     }

@@ -1,7 +1,6 @@
 //! Agents, who answer issues. Operators create them here; an import creates the agents that it
 //! names. Invariant: an agent's id is unique in its domain.
 
-use crate::checksum::{AGENTS, sealed};
 use crate::idempotency::CommandStore;
 use crate::{Agent, CreateAgent, StoreError, values};
 
@@ -9,11 +8,9 @@ pub fn create_agent(store: &impl CommandStore, command: &CreateAgent) -> Result<
     store.require_domain()?;
     let CreateAgent { domain, id, name, email, now } = command;
     let added = store.change(
-        &format!(
-            "INSERT INTO agents ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-            AGENTS.select()
-        ),
-        &sealed(values![domain, id, name, email, now]),
+        "INSERT INTO agents (domain_id, id, name, email, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+        values![domain, id, name, email, now],
     )?;
     if added == 0 { Err(StoreError::exists("agent", id)) } else { Ok(command.made()) }
 }

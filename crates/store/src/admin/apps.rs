@@ -3,12 +3,15 @@
 
 use caseload_model::ids::timed_id;
 
-use crate::checksum::{APPS, sealed, set_clock};
 use crate::idempotency::CommandStore;
 use crate::{App, CreateApp, CreateDomain, StoreError, values};
 
 /// The publish id of the first app of every domain.
 pub(super) const DEFAULT_APP_NUMBER: i64 = 1;
+
+/// Inserts an app.
+pub(super) const INSERT: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// The first app of a new domain.
 pub(super) fn default_app(command: &CreateDomain) -> App {
@@ -25,11 +28,8 @@ pub fn create_app(store: &impl CommandStore, command: &CreateApp) -> Result<App,
     let CreateApp { domain, id, title, now } = command;
     let publish_id = next_publish_id(store)?;
     let added = store.change(
-        &format!(
-            "INSERT INTO apps ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-            APPS.select()
-        ),
-        &sealed(values![domain, id, publish_id, title, now]),
+        &format!("{INSERT} ON CONFLICT DO NOTHING"),
+        values![domain, id, publish_id, title, now],
     )?;
     if added == 0 {
         return Err(StoreError::exists("app", id));
@@ -41,11 +41,9 @@ pub fn create_app(store: &impl CommandStore, command: &CreateApp) -> Result<App,
 fn next_publish_id(store: &impl CommandStore) -> Result<String, StoreError> {
     let domain = store.domain();
     loop {
-        let next = format!(
-            "{} WHERE domain_id = ?1 RETURNING last_app_number",
-            set_clock(&[("last_app_number", "last_app_number + 1")])
-        );
-        let next: Option<i64> = store.find(&next, values![domain], |row| row.get(0))?;
+        let next = "UPDATE domain_clocks SET last_app_number = last_app_number + 1
+                    WHERE domain_id = ?1 RETURNING last_app_number";
+        let next: Option<i64> = store.find(next, values![domain], |row| row.get(0))?;
         let publish_id = next.ok_or_else(StoreError::unknown_domain)?.to_string();
         let taken = "SELECT 1 FROM apps WHERE domain_id = ?1 AND publish_id = ?2 LIMIT 1";
         if store.find(taken, values![domain, publish_id], |_| Ok(()))?.is_none() {

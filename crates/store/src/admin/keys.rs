@@ -5,79 +5,75 @@
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
-use crate::checksum::{self, KEYS};
 use crate::idempotency::CommandStore;
-use crate::sql::{Query, Row, Value};
+use crate::sql::{Query, Row};
 use crate::{CreateKey, Key, KeyGrant, StoreError, values};
 
 /// The column of a key that administers its domain; of others it is null.
 const ADMIN: u32 = 1;
+
+/// The columns of the key `k` that [`key`] reads, and their number: further ones begin there.
+pub(super) const COLUMNS: &str = "k.domain_id, k.id, k.name, k.write_access, k.admin_access, \
+     k.created_at, k.expires_at, k.last_used_at, k.revoked_at";
+pub(super) const COLUMNS_COUNT: usize = 9;
 
 pub fn create_key(store: &impl CommandStore, command: &CreateKey) -> Result<(), StoreError> {
     store.require_domain()?;
     let CreateKey { domain, id, hash, name, access, now, expires_at } = command;
     let writes = *access >= Access::Write;
     let admin = (*access == Access::Admin).then_some(ADMIN);
-    let hashed: &[Value<'_>] = values![domain, id, hash, name, writes, now, expires_at];
-    let sum = checksum::of(hashed) + i64::from(admin.unwrap_or_default());
     let added = store.change(
         "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at,
-         admin_access, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT DO NOTHING",
-        &[hashed, values![admin, sum]].concat(),
+         admin_access) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+        values![domain, id, hash, name, writes, now, expires_at, admin],
     )?;
     if added == 0 { Err(StoreError::exists("key", id)) } else { Ok(()) }
 }
 
 pub fn keys(store: &impl CommandStore) -> Result<Vec<Key>, StoreError> {
     let select =
-        format!("SELECT {} FROM keys WHERE domain_id = ?1 ORDER BY created_at, id", KEYS.select());
+        format!("SELECT {COLUMNS} FROM keys k WHERE k.domain_id = ?1 ORDER BY k.created_at, k.id");
     store.list(&select, values![store.domain()], key)
 }
 
 /// Returns false if the domain has no such key. A second revocation does not change the time.
 pub fn revoke_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<bool, StoreError> {
-    let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3),
-                  checksum = checksum + coalesce(revoked_at, ?3) - coalesce(revoked_at, 0)
+    let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3)
                   WHERE domain_id = ?1 AND id = ?2";
     Ok(store.change(revoke, values![store.domain(), id, at])? > 0)
 }
 
 pub fn key_by_hash(hash: [u8; 32]) -> Query<KeyGrant> {
     let select = format!(
-        "SELECT {}, d.name, d.rate_limit FROM keys k JOIN domains d ON d.id = k.domain_id
-         WHERE k.hash = ?1",
-        KEYS.select_of("k")
+        "SELECT {COLUMNS}, d.name, d.rate_limit FROM keys k JOIN domains d ON d.id = k.domain_id
+         WHERE k.hash = ?1"
     );
     Query::new(select, [hash.into()], |row| {
         Ok(KeyGrant {
             domain: row.get(0)?,
-            domain_name: row.get(KEYS.width())?,
-            domain_rate_limit: row.get(KEYS.width() + 1)?,
+            domain_name: row.get(COLUMNS_COUNT)?,
+            domain_rate_limit: row.get(COLUMNS_COUNT + 1)?,
             key: key(row)?,
         })
     })
 }
 
 pub fn touch_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<(), StoreError> {
-    let touch = "UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, ?3), ?3),
-                 checksum = checksum + greatest(coalesce(last_used_at, ?3), ?3)
-                     - coalesce(last_used_at, 0)
+    let touch = "UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, ?3), ?3)
                  WHERE domain_id = ?1 AND id = ?2";
     store.change(touch, values![store.domain(), id, at]).map(drop)
 }
 
-/// A key, from a row that begins with [`KEYS`]. A wrong bit must not open more than the key did.
+/// A key, from a row that begins with [`COLUMNS`].
 pub(super) fn key(row: &dyn Row) -> Result<Key, StoreError> {
-    KEYS.require(row)?;
-    let access = match (row.get(4)?, row.get::<Option<u32>>(9)?) {
+    let access = match (row.get(3)?, row.get::<Option<u32>>(4)?) {
         (true, Some(ADMIN)) => Access::Admin,
         (true, _) => Access::Write,
         (false, _) => Access::Read,
     };
     Ok(Key {
         id: row.get(1)?,
-        name: row.get(3)?,
+        name: row.get(2)?,
         access,
         created_at: row.get(5)?,
         expires_at: row.get(6)?,

@@ -11,8 +11,8 @@ mod sessions;
 pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
 pub use domains::{
-    QUOTA_BYTES, add_bytes, add_bytes_statement, create_domain, domain_by_name, domains,
-    require_room, set_desk, set_limits, usage,
+    ADD_BYTES, QUOTA_BYTES, add_bytes, create_domain, domain_by_name, domains, require_room,
+    set_desk, set_limits, usage,
 };
 pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
 pub use queues::create_queue;

@@ -4,8 +4,7 @@
 
 use caseload_model::time::UnixMillis;
 
-use super::keys::key;
-use crate::checksum::{KEYS, SESSIONS, sealed};
+use super::keys::{COLUMNS, COLUMNS_COUNT, key};
 use crate::idempotency::CommandStore;
 use crate::sql::Query;
 use crate::{CreateSession, KeyGrant, SessionKind, StoreError, values};
@@ -26,31 +25,25 @@ pub fn create_session(
     let expired = "DELETE FROM sessions WHERE domain_id = ?1 AND expires_at <= ?2";
     store.change(expired, values![domain, now])?;
     let added = store.change(
-        &format!(
-            "INSERT INTO sessions ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-            SESSIONS.select()
-        ),
-        &sealed(values![domain, hash, key_id, number(*kind), expires_at]),
+        "INSERT INTO sessions (domain_id, hash, key_id, kind, expires_at)
+         VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+        values![domain, hash, key_id, number(*kind), expires_at],
     )?;
     if added == 0 { Err(StoreError::exists("session", key_id)) } else { Ok(()) }
 }
 
 pub fn key_by_session(hash: [u8; 32], kind: SessionKind) -> Query<KeyGrant> {
     let select = format!(
-        "SELECT {}, {}, d.name, d.rate_limit FROM sessions s
+        "SELECT {COLUMNS}, s.expires_at, d.name, d.rate_limit FROM sessions s
          JOIN keys k ON k.domain_id = s.domain_id AND k.id = s.key_id
-         JOIN domains d ON d.id = k.domain_id WHERE s.hash = ?1 AND s.kind = ?2",
-        KEYS.select_of("k"),
-        SESSIONS.select_of("s")
+         JOIN domains d ON d.id = k.domain_id WHERE s.hash = ?1 AND s.kind = ?2"
     );
     Query::new(select, [hash.into(), number(kind).into()], |row| {
-        let first = KEYS.width();
-        SESSIONS.require_at(row, first)?;
-        let ends: UnixMillis = row.get(first + 4)?;
+        let ends: UnixMillis = row.get(COLUMNS_COUNT)?;
         let mut key = key(row)?;
         key.expires_at = Some(key.expires_at.map_or(ends, |own| own.min(ends)));
-        let next = first + SESSIONS.width();
-        let (domain_name, domain_rate_limit) = (row.get(next)?, row.get(next + 1)?);
+        let (domain_name, domain_rate_limit) =
+            (row.get(COLUMNS_COUNT + 1)?, row.get(COLUMNS_COUNT + 2)?);
         Ok(KeyGrant { domain: row.get(0)?, domain_name, domain_rate_limit, key })
     })
 }

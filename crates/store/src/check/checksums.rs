@@ -1,4 +1,4 @@
-//! The rule of checksums: a row has the checksum that was written with it.
+//! The rule of checksums: a row that is served has the checksum that was written with it.
 
 use super::Findings;
 use crate::StoreError;

@@ -3,7 +3,6 @@
 
 use caseload_model::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 
-use crate::checksum::set_clock;
 use crate::idempotency::CommandStore;
 use crate::{StoreError, values};
 
@@ -50,9 +49,9 @@ pub fn live_id(store: &impl CommandStore, next: u64) -> Result<u64, StoreError> 
     let free =
         free.ok_or_else(|| StoreError::Unavailable("the domain has no issue id left".to_owned()))?;
     if free != next {
-        let set = set_clock(&[("last_issue_id", "greatest(last_issue_id, ?2)")]);
-        let update = format!("{set} WHERE domain_id = ?1");
-        store.change(&update, values![store.domain(), free])?;
+        let update = "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, ?2)
+                      WHERE domain_id = ?1";
+        store.change(update, values![store.domain(), free])?;
     }
     Ok(free)
 }

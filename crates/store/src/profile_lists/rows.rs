@@ -53,7 +53,7 @@ impl Found {
     fn core(domain: DomainId, row: &dyn Row) -> Result<Self, StoreError> {
         let (id, created_at, updated_at) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let fields: Vec<u8> = row.get(3)?;
-        require_core_profile((domain, id), (created_at, updated_at), &fields, row.get(4)?)?;
+        require_core_profile((domain, id), updated_at, &fields, row.get(4)?)?;
         let id = ProfileId::Core(CoreProfileId(id.cast_unsigned()));
         Ok(Self { id, created_at, updated_at, body: Body::Core(fields) })
     }

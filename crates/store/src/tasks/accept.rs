@@ -7,8 +7,7 @@
 use caseload_model::task::Task;
 
 use super::room::Room;
-use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some, task_checksum};
-use crate::checksum;
+use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{CommandStore, replace_answer, store_or_first};
 use crate::{CreateTask, Idempotent, PackedBlock, StagePayload, StoreError, values};
@@ -108,10 +107,10 @@ fn insert(
     let by = task.origin.submitted_by.as_ref();
     let inserted = store.change(
         "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
-         unprocessed, next_index, created_at, expires_at, parent_id, seq, checksum, file_name,
-         content_length, submitted_key, submitted_key_name, origin_checksum, upsert)
+         unprocessed, next_index, created_at, expires_at, parent_id, seq, file_name,
+         content_length, submitted_key, submitted_key_name, upsert)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-         ?18, ?19, ?20)
+         ?18)
          ON CONFLICT (domain_id, id) DO NOTHING",
         values![
             store.domain(),
@@ -127,12 +126,10 @@ fn insert(
             task.expires_at,
             task.parent_id,
             place,
-            task_checksum(store.domain(), task, first_index, 0),
             task.origin.file_name,
             task.origin.content_length,
             by.map(|by| by.key_id.as_str()),
             by.map(|by| by.key_name.as_str()),
-            checksum::of_task_origin(store.domain(), task),
             task.upsert.then_some(1_i64),
         ],
     )?;

@@ -315,10 +315,7 @@ fn start(place: &QueuePlace, now: UnixMillis) -> Query<(Task, u32, bool)> {
     let start = format!(
         "UPDATE tasks SET status = ?3, next_try_at = NULL,
          started_at = coalesce(started_at, greatest(?4, created_at)),
-         queued_at = coalesce(queued_at, greatest(?4, created_at)),
-         checksum = checksum + coalesce(started_at, greatest(?4, created_at))
-             - coalesce(started_at, 0) + coalesce(queued_at, greatest(?4, created_at))
-             - coalesce(queued_at, 0)
+         queued_at = coalesce(queued_at, greatest(?4, created_at))
          WHERE domain_id = ?1 AND id = ?2 AND status < 4
          RETURNING {COLUMNS}, next_index, cancel_at IS NOT NULL"
     );

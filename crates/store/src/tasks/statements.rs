@@ -7,7 +7,6 @@ use caseload_model::task::{Action, Counts, Outcome, Submitter, Task, TaskOrigin,
 use caseload_model::time::UnixMillis;
 
 use super::room::Room;
-use crate::checksum;
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, ToValue, Value};
 use crate::{CreateTask, PackedBlock, StoreError, values};
@@ -138,11 +137,11 @@ fn submitter(row: &dyn Row) -> Result<Option<Submitter>, StoreError> {
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].
 pub const SAVED_COLUMNS: &str = "status = ?3, outcome = ?4, succeeded = ?5, failed = ?6, \
      unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11, \
-     checksum = ?12, deaths = ?13, next_try_at = ?14";
+     deaths = ?12, next_try_at = ?13";
 
 impl LockedTask {
     /// The domain, the id, and the values of [`SAVED_COLUMNS`].
-    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 14] {
+    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 13] {
         let Self { task, next_index, attempts, .. } = self;
         let counts = &task.counts;
         [
@@ -157,41 +156,10 @@ impl LockedTask {
             next_index.to_value(),
             attempts.to_value(),
             task.warnings.to_value(),
-            Value::Int(task_checksum(domain, task, *next_index, *attempts)),
             task.deaths.to_value(),
             task.next_try_at.to_value(),
         ]
     }
-}
-
-/// The checksum of a task's row ([`TASKS`](crate::checksum::TASKS)).
-pub(super) fn task_checksum(domain: DomainId, task: &Task, next_index: u32, attempts: u32) -> i64 {
-    let (counts, action) = (&task.counts, task.action);
-    let (family, code, writes) = (action.family().code(), action.code(), action.writes());
-    let outcome = task.outcome.map(Outcome::code);
-    let at = |instant: Option<UnixMillis>| instant.map_or(0, |at| at.0);
-    checksum::of(values![
-        domain,
-        task.id,
-        family,
-        code,
-        writes,
-        task.dry_run,
-        counts.total,
-        task.created_at,
-        task.expires_at,
-        task.parent_id,
-        outcome,
-        counts.succeeded,
-        counts.failed,
-        counts.unprocessed,
-        task.completed_at,
-        next_index,
-        attempts,
-        task.warnings,
-    ]) + at(task.queued_at)
-        + at(task.started_at)
-        + i64::from(task.upsert)
 }
 
 /// The columns of [`lease`].

@@ -11,6 +11,7 @@ mod server;
 mod template;
 
 use std::future::Future;
+use std::time::Duration;
 
 use caseload_location::StoreLocation;
 use tempfile::TempDir;
@@ -92,6 +93,17 @@ impl StorePlace {
 
     pub fn location(&self) -> StoreLocation {
         self.url.parse().expect("the name of a store")
+    }
+
+    /// Runs statements that the store does not know of: they damage it. Blocks.
+    pub fn execute(&self, statements: &str) {
+        let Some(file) = self.url.strip_prefix("sqlite:") else {
+            query(&self.url, statements);
+            return;
+        };
+        let raw = rusqlite::Connection::open(file).expect("the file of the store");
+        raw.busy_timeout(Duration::from_secs(30)).expect("a time limit");
+        raw.execute_batch(statements).expect("the statements run");
     }
 }
 

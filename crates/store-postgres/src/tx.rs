@@ -70,6 +70,9 @@ impl Sql for DomainTx<'_> {
 impl CommandStore for DomainTx<'_> {
     const DOMAIN: &'static str = LOCK_DOMAIN;
     const DOMAIN_LOCK: &'static str = " FOR KEY SHARE";
+    // Both numbers only increase.
+    const CHANGE_MARK: &'static str = "SELECT last_change_at + last_profile_change_at
+         FROM domain_clocks WHERE domain_id = ?1";
 
     fn domain(&self) -> DomainId {
         self.domain

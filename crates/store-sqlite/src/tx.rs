@@ -71,6 +71,8 @@ impl Sql for DomainTx<'_> {
 impl CommandStore for DomainTx<'_> {
     const DOMAIN: &'static str = "SELECT 1 FROM domains WHERE id = ?1";
     const DOMAIN_LOCK: &'static str = "";
+    const CHANGE_MARK: &'static str =
+        "SELECT last_change_at FROM domain_clocks WHERE domain_id = ?1";
 
     fn domain(&self) -> DomainId {
         self.domain

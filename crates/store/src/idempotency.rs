@@ -20,6 +20,9 @@ pub trait CommandStore: Sql {
     /// Ends a statement that finds the row of a domain as [`CommandStore::DOMAIN`] does.
     const DOMAIN_LOCK: &'static str;
 
+    /// Reads the mark of changes of the domain `?1`.
+    const CHANGE_MARK: &'static str;
+
     fn domain(&self) -> DomainId;
 
     /// Adds to the bytes that the domain stores, or takes from them, in the same transaction.
@@ -31,6 +34,11 @@ pub trait CommandStore: Sql {
     fn require_domain(&self) -> Result<(), StoreError> {
         let found = self.find(Self::DOMAIN, values![self.domain()], |_| Ok(()))?;
         found.ok_or_else(StoreError::unknown_domain)
+    }
+
+    fn change_mark(&self) -> Result<i64, StoreError> {
+        let mark = self.find(Self::CHANGE_MARK, values![self.domain()], |row| row.get(0))?;
+        mark.ok_or_else(StoreError::unknown_domain)
     }
 
     /// [`CommandStore::require_domain`] for a caller. [`StoreError::KeyEnded`] if the caller's key

@@ -8,6 +8,7 @@ use caseload_model::issue_query::{
     IssueFilter, IssueQuery, IssueView, ListRequest, ListScope, parse_list,
 };
 use caseload_model::spelling::unbracketed;
+use caseload_store::query::is_expensive;
 use caseload_store::{IssuePage, IssueStep, ListIssues, StepIssues, StoreFuture};
 use http::{HeaderMap, Uri};
 
@@ -88,6 +89,10 @@ impl Noun for Issues {
             count: reader.count,
             budget: reader.state.config.query_timeout,
         })
+    }
+
+    fn is_expensive(query: &IssueQuery) -> bool {
+        is_expensive(query)
     }
 
     fn too_expensive(pairs: &[(String, String)]) -> String {

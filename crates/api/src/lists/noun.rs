@@ -39,6 +39,9 @@ pub(crate) trait Noun: Sized + Send + Sync + 'static {
     /// Reads a step.
     fn step(reader: &ListReader<Self>) -> StoreFuture<'_, ListStep<Self::Id>>;
 
+    /// Whether counting the matches may cost as much as reading them.
+    fn is_expensive(query: &Self::Query) -> bool;
+
     /// Why the list passed its deadline and what would help, for its caller.
     fn too_expensive(pairs: &[(String, String)]) -> String;
 }

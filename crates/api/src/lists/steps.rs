@@ -59,6 +59,47 @@ impl<N: Noun> ListReader<N> {
         Ok(step)
     }
 
+    /// A mark of the domain's changes, read before the first step, if the end of the stream can be
+    /// compared with the total of the list: it begins at the first record, and counting is cheap.
+    pub(crate) async fn mark(&self) -> Result<Option<i64>, StoreError> {
+        if self.after.is_some() || N::is_expensive(&self.query) {
+            return Ok(None);
+        }
+        self.change_mark().await.map(Some)
+    }
+
+    async fn change_mark(&self) -> Result<i64, StoreError> {
+        let mark = self.state.store.change_mark(self.caller.domain_id);
+        in_time(self.state.config.query_timeout, mark).await
+    }
+
+    /// Fails if the stream has another number of records than the list, and the domain did not
+    /// change since `mark` was read. If it did, no step sees the domain as another one does.
+    pub(crate) async fn require_total(&self, mark: i64, records: u64) -> Result<(), StoreError> {
+        if self.change_mark().await? != mark {
+            return Ok(());
+        }
+        let mut counting = Self {
+            state: self.state.clone(),
+            caller: self.caller.clone(),
+            base: self.base.clone(),
+            query: self.query.clone(),
+            view: self.view,
+            after: None,
+            records_max: 1,
+            bytes_max: self.bytes_max,
+            form: self.form,
+            count: true,
+        };
+        let total = counting.step().await?.total_hits.unwrap_or(records);
+        if total == records || self.change_mark().await? != mark {
+            return Ok(());
+        }
+        Err(StoreError::Corrupt(format!(
+            "a list has {records} records and its counter says {total}: run `caseload check`"
+        )))
+    }
+
     /// The token from which the list continues after this many pages; `None` before the first
     /// record.
     pub(crate) fn cursor(&self, pages: u32) -> Option<String> {

@@ -2,8 +2,10 @@
 //! in [`steps`], each after the client has taken the previous one. A stream that cannot continue
 //! (the server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
 //! transfer, and the last line is missing. A caller may leave that line out, and a table has none;
-//! a broken transfer is then the only sign. Invariant: the line with `end` follows the last record,
-//! and only then.
+//! a broken transfer is then the only sign. Before the last step is sent, the number of records is
+//! compared with the total of the list, if the stream began at the first record, the domain did not
+//! change since then, and the total costs less than the list. Invariant: the line with `end`
+//! follows the last record, and only then.
 //!
 //! [`steps`]: super::steps
 
@@ -52,6 +54,8 @@ struct RecordStream<N: Noun> {
     reader: StepReader<N>,
     /// The step that was read before the answer began.
     first: Option<(ListStep<N::Id>, Memory)>,
+    /// The mark of changes with which the end is compared.
+    mark: Option<i64>,
     records: u64,
     ended: bool,
 }
@@ -62,9 +66,15 @@ impl<N: Noun> StepReader<N> {
     pub(crate) async fn respond(mut self) -> Result<Response, ListError> {
         self.steps.form = StepForm::Lines;
         let memory = self.steps.memory().await.map_err(ListError::Refused)?;
-        let first = Some((self.steps.step().await?, memory));
-        let content_type = self.content_type;
-        let begin = RecordStream { reader: self, first, records: 0, ended: false };
+        let mut mark = self.steps.mark().await?;
+        let first = self.steps.step().await?;
+        if !first.more
+            && let Some(mark) = mark.take()
+        {
+            self.steps.require_total(mark, first.count.into()).await?;
+        }
+        let (first, content_type) = (Some((first, memory)), self.content_type);
+        let begin = RecordStream { reader: self, first, mark, records: 0, ended: false };
         let pieces = stream::try_unfold(begin, |mut stream| async {
             Ok::<_, io::Error>(stream.piece().await?.map(|piece| (piece, stream)))
         });
@@ -92,6 +102,13 @@ impl<N: Noun> RecordStream<N> {
         };
         self.records += u64::from(step.count);
         self.ended = !step.more;
+        if self.ended
+            && let Some(mark) = self.mark.take()
+            && let Err(error) = self.reader.steps.require_total(mark, self.records).await
+        {
+            tracing::error!(%error, "a stream breaks off before its end");
+            return Err(io::Error::other("the end of the list cannot be confirmed"));
+        }
         let mut piece = self.reader.steps.base.inserted(step.body, &step.urls);
         match &self.reader.form {
             StreamForm::Lines { trailer } => {

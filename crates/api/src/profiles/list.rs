@@ -9,6 +9,7 @@ use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfileListRequest, ProfileQuery, ProfileView, parse_profile_list,
 };
 use caseload_model::spelling::{same_name, unbracketed};
+use caseload_store::profile_lists::is_expensive;
 use caseload_store::{ListProfiles, ProfilePage, ProfileStep, StepProfiles, StoreFuture};
 use http::{HeaderMap, Uri};
 
@@ -125,6 +126,10 @@ impl Noun for Profiles {
             count: reader.count,
             budget: reader.state.config.query_timeout,
         })
+    }
+
+    fn is_expensive(query: &ProfileQuery) -> bool {
+        is_expensive(query)
     }
 
     fn too_expensive(pairs: &[(String, String)]) -> String {

@@ -2,7 +2,7 @@
 //! set, and fails on request. It runs no tasks.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ type RecordsOf = (String, bool);
 pub(crate) struct ScriptedStore {
     pub(crate) keys: Mutex<HashMap<[u8; 32], KeyGrant>>,
     pub(crate) key_reads: AtomicUsize,
+    marks: AtomicI64,
+    /// Whether the domain does not change; else it changes all the time.
+    pub(crate) is_still: AtomicBool,
     pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
     pub(crate) created: Mutex<Vec<CreateTask>>,
     /// Staged blocks in their order.
@@ -311,6 +314,12 @@ impl Submit for ScriptedStore {
 }
 
 impl Issues for ScriptedStore {
+    fn change_mark(&self, _: DomainId) -> StoreFuture<'_, i64> {
+        let changed = !self.is_still.load(Ordering::SeqCst);
+        let mark = self.marks.fetch_add(changed.into(), Ordering::SeqCst);
+        Box::pin(async move { Ok(mark) })
+    }
+
     unscripted! {
         count_issues(request: CountIssues) -> IssueCounts;
         create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;

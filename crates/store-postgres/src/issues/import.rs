@@ -172,7 +172,11 @@ impl<'c> Import<'c> {
         let Self { clock, pipeline, now, .. } = self;
         let (changes, names) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.names));
         pipeline.send_all().await?;
+        let before = clock.last_change;
         let names = names.timed(|| clock.change_time(*now));
+        if clock.last_change == before {
+            clock.change_time(*now);
+        }
         pipeline.send_with_issues(names.write(client, domain).boxed())?;
         // This runs while the database writes the issues and their names.
         let deltas = if self.upsert {

@@ -74,6 +74,9 @@ impl<'c> ImportStore for Import<'c> {
     ) -> Result<(), StoreError> {
         self.keep_names(self.tx.conn, plan)?;
         let mut issues = std::mem::take(&mut plan.issues);
+        if !issues.is_empty() {
+            self.changed_at(self.tx.conn)?;
+        }
         // Those with a row of their own come first: SQLite would give that row to another one.
         issues.sort_by_key(|issue| !rows.contains_key(&issue.columns.id));
         let slice = Slice { work: part.work.clone(), entries: slice, issues };

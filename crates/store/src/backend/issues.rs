@@ -7,6 +7,7 @@ use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue_query::ParameterFault;
 
 use super::Backend;
+use crate::idempotency::CommandStore;
 use crate::issues::write;
 use crate::query::{
     Rendering, Request, count, explain, is_expensive, is_expensive_count, list, page_of, step,
@@ -47,6 +48,10 @@ impl<B: Backend> Issues for B {
             })
             .await
         })
+    }
+
+    fn change_mark(&self, domain: DomainId) -> StoreFuture<'_, i64> {
+        self.read_in(domain, |tx| tx.change_mark())
     }
 
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {

@@ -23,6 +23,9 @@ pub trait Issues: Send + Sync + 'static {
     /// The issues that follow a position, from one snapshot. Costs the same at every position.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
+    /// A number that is greater after each change of the domain's issues and profiles: between two
+    /// equal ones, nothing changed.
+    fn change_mark(&self, domain: DomainId) -> StoreFuture<'_, i64>;
     /// The number of matches and the numbers of their groups, from one snapshot.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts>;

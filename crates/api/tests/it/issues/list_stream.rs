@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::list_by_cursor::{ISSUES, all, ids, with_issues};
+use super::support::{create, put};
 use crate::real_server::RealServer;
 use crate::scripted_store::NOW;
 use crate::server::{Server, snapshot};
@@ -24,6 +25,8 @@ on_each_store!(threads 4:
     a_page_number_overrides_the_stream_of_lines,
     the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_tie,
     a_stream_without_its_last_line_is_issues_alone,
+    a_stream_that_lacks_issues_never_looks_complete,
+    each_change_of_a_domain_has_another_mark,
 );
 
 const PATH: &str = "/v1/acme/issues";
@@ -86,6 +89,56 @@ async fn a_cut_stream_resumes_after_its_last_complete_line() {
     let cursor = end["next-cursor"].as_str().unwrap();
     let (rest, _) = lines(&real, &format!("sort-order=asc&cursor={cursor}")).await;
     assert_eq!(ids(&rest), [5000]);
+    real.stop().await;
+}
+
+async fn a_stream_that_lacks_issues_never_looks_complete() {
+    let real = with_issues().await;
+    // Their counters stay, as if an index had lost a page.
+    real.place.execute(
+        "DELETE FROM issue_bodies
+         WHERE row IN (SELECT row FROM issues WHERE id BETWEEN 50 AND 120);
+         DELETE FROM issues WHERE id BETWEEN 50 AND 120",
+    );
+    let ask = |query: &str| {
+        real.request(Method::GET, &format!("{PATH}?format=jsonl&sort-order=asc&{query}")).send()
+    };
+    for query in ["page-size=30", "page-size=30&trailer=false", "page-size=30&state=new"] {
+        // The server may be so fast that not even the head of the answer is sent.
+        let Ok(answer) = ask(query).await else { continue };
+        broken(answer).await;
+    }
+    let table = format!("{PATH}?format=csv&page-size=30");
+    if let Ok(answer) = real.request(Method::GET, &table).send().await {
+        broken(answer).await;
+    }
+    let at_once = ask("").await.unwrap();
+    assert_eq!(at_once.status(), 503);
+    assert!(at_once.text().await.unwrap().contains("damaged"));
+    // A part of the list has no total.
+    let (rest, end) = lines(&real, "sort-order=asc&after=0,1").await;
+    assert_eq!(end["count"], rest.len());
+    real.stop().await;
+}
+
+async fn each_change_of_a_domain_has_another_mark() {
+    let real = with_issues().await;
+    let mut marks = vec![real.store.change_mark(real.domain).await.unwrap()];
+    for (family, action, entry) in [
+        ("issues", "import_issues", r#"{"id":7000,"created_at":1}"#),
+        // It names nothing that does not exist yet.
+        ("issues", "import_issues", r#"{"id":6999,"created_at":2}"#),
+        ("identity", "create_core_profiles", r#"{"identities":[{"email":"a@example.org"}]}"#),
+    ] {
+        let task = real.run(family, action, entry).await;
+        assert_eq!(task["counts"]["succeeded"], 1, "{task}");
+        marks.push(real.store.change_mark(real.domain).await.unwrap());
+    }
+    let path = create(&real, &[("message-body", "B"), ("email", "a@example.org")]).await;
+    marks.push(real.store.change_mark(real.domain).await.unwrap());
+    put(&real, &path, &[("tags", "[\"x\"]")]).await;
+    marks.push(real.store.change_mark(real.domain).await.unwrap());
+    assert!(marks.is_sorted_by(|before, after| before < after), "{marks:?}");
     real.stop().await;
 }
 
@@ -231,6 +284,23 @@ async fn a_cut_stream_without_a_last_line_is_a_broken_transfer() {
     let whole = request.header("accept", LINES).send().await.unwrap().text().await.unwrap();
     assert_eq!(whole.lines().count(), 2);
     assert!(!whole.contains("\"end\""), "{whole}");
+}
+
+#[tokio::test]
+async fn a_stream_is_compared_with_its_total_if_the_domain_does_not_change() {
+    let server = Server::start().await;
+    let total = |hits| IssueStep { total_hits: Some(hits), ..step(1, true) };
+    let steps = |last| [step(10, true), step(10, false), last];
+    server.store.is_still.store(true, Ordering::SeqCst);
+    server.store.steps.lock().unwrap().extend(steps(total(3)));
+    broken(stream(&server).await).await;
+    server.store.steps.lock().unwrap().extend(steps(total(2)));
+    let whole = stream(&server).await.text().await.unwrap();
+    assert!(whole.contains("\"end\":true,\"count\":2"), "{whole}");
+    server.store.is_still.store(false, Ordering::SeqCst);
+    server.store.steps.lock().unwrap().extend([step(10, true), step(10, false)]);
+    let whole = stream(&server).await.text().await.unwrap();
+    assert!(whole.contains("\"end\":true,\"count\":2"), "{whole}");
 }
 
 #[tokio::test]

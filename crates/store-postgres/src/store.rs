@@ -23,7 +23,7 @@ use crate::node_watch::NodeWatch;
 use crate::probe::Probe;
 use crate::tasks::{Avoided, Leases};
 use crate::tx::DomainTx;
-use crate::{copy, domains, issues, notify, tasks};
+use crate::{check, copy, domains, issues, notify, tasks};
 
 /// An opened PostgreSQL store.
 #[derive(Debug)]
@@ -56,11 +56,14 @@ impl PostgresStore {
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;
-        if mode == OpenMode::Server
-            && let Err(fault) = tasks::repair_queue(&engine).await
-        {
-            // The other domains of a cluster are served although a node is away.
-            tracing::error!(%fault, "the queue was not compared with the tasks");
+        if mode == OpenMode::Server {
+            if let Err(fault) = tasks::repair_queue(&engine).await {
+                // The other domains of a cluster are served although a node is away.
+                tracing::error!(%fault, "the queue was not compared with the tasks");
+            }
+            if let Some(warning) = check::pages_without_checksums(&engine).await? {
+                tracing::warn!("{warning}");
+            }
         }
         let wake_ups = Arc::new(watch::Sender::new(0));
         let listener = match mode {

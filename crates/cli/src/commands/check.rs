@@ -23,6 +23,9 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Done, Failu
     for fault in &report.faults {
         printer.line(format_args!("fault: {fault}"))?;
     }
+    for text in &report.notes {
+        note(text);
+    }
     if report.faults.is_empty() {
         note("the store is sound");
         return Ok(Done::Good);

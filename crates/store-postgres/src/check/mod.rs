@@ -1,6 +1,6 @@
 //! `caseload check` on PostgreSQL: reads all stored data, domain by domain, and verifies its rules.
 //! Each check is one function in a list and runs in a snapshot of its own, so that writers
-//! continue. Pages and indexes are left to the tools of the database.
+//! continue. Pages and indexes are left to the data checksums of the database.
 
 mod checksums;
 mod issues;
@@ -42,6 +42,9 @@ const CHECKS: &[(&str, Check)] = &[
 const LOOKS_MAX: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+const NO_PAGE_CHECKSUMS: &str = "the database has no data checksums, so a damaged page or index \
+     may stay unseen: stop it and run `pg_checksums --enable`";
+
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     let mut report = CheckReport::default();
     for (name, check) in CHECKS {
@@ -56,10 +59,24 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
         report.verified.extend(found.verified);
         report.faults.extend(found.faults);
     }
+    report.notes.extend(pages_without_checksums(engine).await?.map(str::to_owned));
     let found = check_text_index(engine).await?;
     report.verified.extend(found.verified);
     report.faults.extend(found.faults);
     Ok(report)
+}
+
+/// A warning if the database does not compare its pages, and so its indexes, with checksums.
+pub(super) async fn pages_without_checksums(
+    engine: &Engine,
+) -> Result<Option<&'static str>, StoreError> {
+    let setting = engine.read(None, (), |client, ()| {
+        Box::pin(async {
+            let row = client.row("SELECT current_setting('data_checksums')", &[]).await?;
+            Ok(row.get::<_, String>(0))
+        })
+    });
+    Ok((setting.await? == "off").then_some(NO_PAGE_CHECKSUMS))
 }
 
 /// One check, in a snapshot of its own.

@@ -83,5 +83,5 @@ pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
         faults.extend(found.faults);
     }
     let verified = vec![("issues in the text index".to_owned(), settled)];
-    Ok(CheckReport { verified, faults })
+    Ok(CheckReport { verified, faults, ..CheckReport::default() })
 }

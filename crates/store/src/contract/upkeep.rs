@@ -49,6 +49,8 @@ pub struct CheckReport {
     pub verified: Vec<(String, u64)>,
     /// Broken laws, each a sentence that names domain and record. Empty for a sound store.
     pub faults: Vec<String>,
+    /// Damage that the check cannot see in this store. No faults.
+    pub notes: Vec<String>,
 }
 
 /// Copies the store to a file while it is in use.

@@ -11,7 +11,6 @@ use crate::tx::DomainTx;
 
 impl ProfileSource for DomainTx<'_> {
     const CORE_AMONG: &'static str = "core_profiles WHERE domain_id = ?1 AND id = ANY (?2)";
-    const CORE_ROWS: &'static str = "core_profiles WHERE domain_id = ?1 AND row = ANY (?2)";
     const CORE_BETWEEN: &'static str =
         "core_profiles WHERE domain_id = ?1 AND row BETWEEN ?2 AND ?3";
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";

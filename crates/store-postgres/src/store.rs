@@ -94,7 +94,7 @@ impl PostgresStore {
 impl Backend for PostgresStore {
     type Tx<'t> = BlockingClient<'t>;
     type DomainTx<'t> = DomainTx<'t>;
-    type Issues<'t> = issues::IssueSource<'t>;
+    type Issues<'t> = DomainTx<'t>;
 
     fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
@@ -126,12 +126,10 @@ impl Backend for PostgresStore {
     ) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(&issues::IssueSource<'_>, &mut Throttle) -> Result<T, StoreError>
-            + Send
-            + 'static,
+        F: FnOnce(&DomainTx<'_>, &mut Throttle) -> Result<T, StoreError> + Send + 'static,
     {
         Box::pin(self.engine.read_blocking(domain, budget, is_long, move |db, throttle| {
-            work(&issues::IssueSource { db, domain }, throttle)
+            work(&DomainTx { db, domain }, throttle)
         }))
     }
 

@@ -132,6 +132,24 @@ pub fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), S
     Ok(())
 }
 
+/// Adds the entered rows of a block to a set and removes those that left it.
+pub fn apply_delta(
+    block: u32,
+    entered: Option<&[u8]>,
+    gone: Option<&[u8]>,
+    rows: &mut RoaringBitmap,
+) -> Result<(), StoreError> {
+    if let Some(entered) = entered {
+        decode(block, entered, rows)?;
+    }
+    if let Some(gone) = gone {
+        let mut leaving = RoaringBitmap::new();
+        decode(block, gone, &mut leaving)?;
+        *rows -= leaving;
+    }
+    Ok(())
+}
+
 /// The rows at these offsets.
 fn listed(block: u32, offsets: &[[u8; 2]]) -> Result<RoaringBitmap, StoreError> {
     if !(ARRAY_LENGTH_MIN..=ARRAY_LENGTH_MAX).contains(&offsets.len()) {

@@ -13,11 +13,10 @@ use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 
-use super::sets::{apply, block_number};
 use crate::domains::{LOCK_DOMAIN, ids_and_names};
 use crate::engine::Client;
 use caseload_store::StoreError;
-use caseload_store::rowset::encode;
+use caseload_store::rowset::{apply_delta, encode};
 
 /// Deltas that one step merges: of counters and dense sets, and of sparse terms, for which it holds
 /// the clock's lock.
@@ -113,12 +112,12 @@ async fn merge(
     for row in &base {
         let place: i64 = row.get(0);
         if let Some(key) = keys.get((place - 1) as usize) {
-            apply(block_number(key.2)?, row.get(1), None, sets.entry(*key).or_default())?;
+            apply_delta(block_number(key.2)?, row.get(1), None, sets.entry(*key).or_default())?;
         }
     }
     for row in deltas {
         let rows = sets.entry(key(row)).or_default();
-        apply(block_number(row.get(2))?, row.get(4), row.get(5), rows)?;
+        apply_delta(block_number(row.get(2))?, row.get(4), row.get(5), rows)?;
     }
     if let Some(parts) = table.parts {
         client.execute(parts, &[&domain.0, &kinds, &values, &blocks]).await?;
@@ -263,4 +262,8 @@ pub(super) async fn domains(client: &Client) -> Result<Vec<DomainId>, StoreError
     let found = client.rows(with_deltas, &[]).await?;
     let found = found.iter().map(|row| row.get(0)).filter(|domain| there.contains(domain));
     Ok(found.map(DomainId).collect())
+}
+
+pub(crate) fn block_number(block: i64) -> Result<u32, StoreError> {
+    u32::try_from(block).map_err(|_| StoreError::Corrupt("a block without a number".to_owned()))
 }

@@ -13,7 +13,6 @@ mod deltas;
 mod import;
 mod import_names;
 mod issue_store;
-mod matches;
 mod page;
 mod scan;
 mod sets;
@@ -28,16 +27,17 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue_query::SortKey;
 
 use super::engine::{Engine, Session};
+use super::tx::DomainTx;
 use caseload_store::query::{
     Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
 };
+pub(super) use caseload_store::rowset::apply_delta;
 use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
+pub(super) use compaction::block_number;
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
-pub(super) use sets::{apply as apply_delta, block_number};
-pub(super) use source::IssueSource;
 pub(super) use text_index::{check as check_text_index, settle};
 
 /// Total and page, if the plan is one question and issues of usual size have room on the page: they
@@ -71,7 +71,7 @@ pub(super) async fn get(
     }
     engine
         .read_blocking(domain, budget, false, move |db, _| {
-            let issues = IssueSource { db, domain };
+            let issues = DomainTx { db, domain };
             let rendering = Rendering {
                 view,
                 form: StepForm::Commas,

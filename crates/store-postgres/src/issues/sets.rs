@@ -1,195 +1,112 @@
-//! Reads sets of rows: a base for each term and block, and the deltas of transactions since the
-//! base was written. Invariant: base and deltas give the same set before and after compaction.
-
-use std::collections::BTreeMap;
+//! The statements on the sets of terms ([`SetStore`]). A set of issues is a base for each term and
+//! block, and the deltas of transactions since the base was written. Invariant: base and deltas
+//! give the same set before and after compaction.
 
 use caseload_model::issue::TermKind;
-use caseload_model::issue_query::SortKey;
-use roaring::RoaringBitmap;
-use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
-
+use caseload_model::issue_query::SortOrder;
 use caseload_store::StoreError;
-use caseload_store::query::Leaf;
-use caseload_store::rowset::decode;
+use caseload_store::query::SetStore;
+use caseload_store::query::stored_sets::{Noun, Question, Wanted, direction};
+use caseload_store::sql::Row;
+use futures_util::future::try_join_all;
 
-/// The columns that [`visit`] reads, of a base and of a delta.
-pub(super) const BASE: &str = "value, block, 0::bigint AS seq, rows, NULL::bytea";
-pub(super) const DELTA: &str = "value, block, seq, entered, gone";
+use crate::tx::{DomainTx, ReadRow, bound, native, parameters};
+
+const BASE: &str = "value, block, rows, NULL::bytea, 0::bigint AS seq";
+const DELTA: &str = "value, block, entered, gone, seq";
+const DELTAS: &str = "issue_set_deltas";
 
 /// The blocks of a domain that may have rows, as a table.
 const BLOCKS: &str = "generate_series(0, (SELECT last_issue_row >> 16 FROM domain_clocks
-     WHERE domain_id = $1)) AS blocks(block)";
+     WHERE domain_id = ?1)) AS blocks(block)";
 
-/// Bases and deltas of a kind whose values pass a predicate. The rows of one set are adjacent and
-/// in the order in which they take effect. The domain is bound at 1, the kind at 2.
-pub(super) fn select(kind: TermKind, predicate: &str) -> String {
-    let base = if kind.is_sparse() {
+impl SetStore for DomainTx<'_> {
+    const LEAVES_TOGETHER: bool = true;
+    const PORTION_FIRST: i64 = 256;
+    const ISSUE_ROWS: &'static str = "unnest(?2::bigint[]) AS wanted(number)
+         CROSS JOIN LATERAL (SELECT * FROM issues
+         WHERE domain_id = ?1 AND row = wanted.number OFFSET 0) i";
+    const CORE_ROWS: &'static str = "core_profiles WHERE domain_id = ?1 AND row = ANY (?2)";
+
+    fn has_deltas(noun: Noun) -> bool {
+        noun == Noun::Issue
+    }
+
+    fn select(noun: Noun, kind: TermKind, wanted: Wanted) -> String {
+        if noun == Noun::CoreProfile {
+            return select("profile_sets", BASE, false, wanted);
+        }
+        let table = if kind.is_sparse() { "issue_values" } else { "issue_sets" };
         format!(
-            "SELECT v.value, v.block, 0::bigint AS seq, v.rows, NULL::bytea FROM {BLOCKS}
-             CROSS JOIN LATERAL (SELECT value, block, rows FROM issue_values
-             WHERE domain_id = $1 AND kind = $2 AND block = blocks.block AND {predicate}
-             OFFSET 0) v"
+            "{} UNION ALL {} ORDER BY 1, 2, 5",
+            select(table, BASE, kind.is_sparse(), wanted),
+            select(DELTAS, DELTA, false, wanted)
         )
-    } else {
-        format!("SELECT {BASE} FROM issue_sets WHERE domain_id = $1 AND kind = $2 AND {predicate}")
-    };
-    format!(
-        "{base} UNION ALL SELECT {DELTA} FROM issue_set_deltas
-         WHERE domain_id = $1 AND kind = $2 AND {predicate} ORDER BY 1, 2, 3"
-    )
-}
-
-/// [`select`] of a range of values, from $3 on and before $4.
-pub(super) fn select_range(kind: TermKind) -> String {
-    select(kind, "value >= $3 AND value < $4")
-}
-
-/// The question for the terms of all leaves: each term with the number of its leaf.
-pub(super) struct TermQuestion<'l> {
-    leaves: Vec<i64>,
-    kinds: Vec<i16>,
-    values: Vec<&'l [u8]>,
-    sparse: bool,
-}
-
-impl<'l> TermQuestion<'l> {
-    pub(super) fn new(leaves: &[&'l Leaf]) -> Self {
-        let (numbers, kinds, values) = (Vec::new(), Vec::new(), Vec::new());
-        let mut terms = Self { leaves: numbers, kinds, values, sparse: false };
-        for (number, leaf) in leaves.iter().enumerate() {
-            let Leaf::Term { kind, values } = leaf else { continue };
-            terms.sparse |= kind.is_sparse();
-            for value in values {
-                terms.leaves.push(number as i64);
-                terms.kinds.push(kind.code() as i16);
-                terms.values.push(value);
-            }
-        }
-        terms
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// As [`select`], followed by the number of the leaf.
-    pub(super) fn select(&self) -> String {
-        let terms = "unnest($2::bigint[], $3::smallint[], $4::bytea[]) AS t(n, kind, value)";
-        let of_term = "domain_id = $1 AND kind = t.kind AND value = t.value";
-        let mut halves = vec![
+    fn select_portion(noun: Noun, order: SortOrder) -> Vec<String> {
+        let way = direction(order);
+        let portion = |table: &str, columns: &str, ties: &str| {
             format!(
-                "SELECT t.value, s.block, 0::bigint, s.rows, NULL::bytea, t.n, t.kind FROM {terms}
-                 CROSS JOIN LATERAL (SELECT block, rows FROM issue_sets WHERE {of_term} OFFSET 0) s"
-            ),
-            format!(
-                "SELECT t.value, s.block, s.seq, s.entered, s.gone, t.n, t.kind FROM {terms}
-                 CROSS JOIN LATERAL (SELECT block, seq, entered, gone FROM issue_set_deltas
-                 WHERE {of_term} OFFSET 0) s"
-            ),
-        ];
-        if self.sparse {
-            halves.push(format!(
-                "SELECT t.value, s.block, 0::bigint, s.rows, NULL::bytea, t.n, t.kind
-                 FROM {BLOCKS} CROSS JOIN {terms}
-                 CROSS JOIN LATERAL (SELECT block, rows FROM issue_values
-                 WHERE block = blocks.block AND {of_term} OFFSET 0) s"
-            ));
+                "SELECT {columns} FROM {table} WHERE domain_id = ?1 AND kind = ?2
+                 AND value BETWEEN ?3 AND ?4 ORDER BY value {way}, block {way}{ties} LIMIT ?5"
+            )
+        };
+        match noun {
+            Noun::CoreProfile => vec![portion("profile_sets", BASE, "")],
+            Noun::Issue => vec![
+                portion("issue_sets", BASE, ""),
+                portion(DELTAS, DELTA, &format!(", seq {way}")),
+            ],
         }
-        format!("{} ORDER BY 6, 7, 1, 2, 3", halves.join(" UNION ALL "))
     }
 
-    pub(super) fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 4] {
-        [domain, &self.leaves, &self.kinds, &self.values]
-    }
-
-    /// The set of each of `leaves` leaves; empty for one that has no terms.
-    pub(super) fn answers(leaves: usize, found: &[Row]) -> Result<Vec<RoaringBitmap>, StoreError> {
-        let mut answers = vec![RoaringBitmap::new(); leaves];
-        let leaf = |row: &Row| row.get::<_, i64>(5);
-        for of_leaf in found.chunk_by(|a, b| leaf(a) == leaf(b)) {
-            let number = of_leaf.first().map_or(0, leaf);
-            if let Some(answer) = answers.get_mut(number as usize) {
-                *answer = union(of_leaf)?;
+    fn each_of(
+        &self,
+        questions: &[Question<'_>],
+        read: &mut dyn FnMut(usize, &dyn Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let values: Vec<_> = questions.iter().map(|(_, values)| bound(values)).collect();
+        let values: Vec<_> = values.iter().map(|values| parameters(values)).collect();
+        let answers = self.wait(async {
+            let client = self.client();
+            // Everything is prepared before anything is sent.
+            let mut statements = Vec::with_capacity(questions.len());
+            for (sql, _) in questions {
+                statements.push(client.prepare(&native(sql)).await?);
             }
+            let asked = statements.iter().zip(&values);
+            try_join_all(asked.map(|(sql, values)| client.prepared_rows(sql, values))).await
+        })?;
+        for (number, rows) in answers.iter().enumerate() {
+            rows.iter().try_for_each(|row| read(number, &ReadRow(row)))?;
         }
-        Ok(answers)
+        Ok(())
     }
 }
 
-/// A set while it is read.
-#[derive(Debug, Default)]
-struct PartialSet {
-    of: Option<(Vec<u8>, u32)>,
-    rows: RoaringBitmap,
-}
-
-/// The union of all sets, from rows of [`select`].
-pub(super) fn union(found: &[Row]) -> Result<RoaringBitmap, StoreError> {
-    let mut all = RoaringBitmap::new();
-    visit(found, |_, rows| all |= rows)?;
-    Ok(all)
-}
-
-/// The set of each value, from rows of [`select`].
-pub(super) fn by_value(found: &[Row]) -> Result<BTreeMap<Vec<u8>, RoaringBitmap>, StoreError> {
-    let mut sets = BTreeMap::<Vec<u8>, RoaringBitmap>::new();
-    visit(found, |value, rows| *sets.entry(value.to_vec()).or_default() |= rows)?;
-    sets.retain(|_, rows| !rows.is_empty());
-    Ok(sets)
-}
-
-/// Visits value and rows of each block.
-pub(super) fn visit(
-    found: &[Row],
-    mut show: impl FnMut(&[u8], &RoaringBitmap),
-) -> Result<(), StoreError> {
-    let mut set = PartialSet::default();
-    for row in found {
-        let (value, block): (&[u8], i64) = (row.get(0), row.get(1));
-        let block = block_number(block)?;
-        let same = set.of.as_ref().is_some_and(|of| of.0 == value && of.1 == block);
-        if !same {
-            if let Some((value, _)) = &set.of {
-                show(value, &set.rows);
-            }
-            set = PartialSet { of: Some((value.to_vec(), block)), rows: RoaringBitmap::new() };
+/// Selects the wanted sets of a table, in each block by itself if the block comes before the value
+/// in its key. With `OFFSET 0`, the planner chooses no other join.
+fn select(table: &str, columns: &str, by_block: bool, wanted: Wanted) -> String {
+    let mut from = Vec::new();
+    let mut tests = "domain_id = ?1 AND kind = ?2".to_owned();
+    if by_block {
+        from.push(BLOCKS);
+        tests.push_str(" AND block = blocks.block");
+    }
+    match wanted {
+        Wanted::Value => tests.push_str(" AND value = ?3 AND block BETWEEN ?4 AND ?5"),
+        Wanted::Values => {
+            from.push("unnest(?3::bytea[]) AS wanted(value)");
+            tests.push_str(" AND value = wanted.value AND block BETWEEN ?4 AND ?5");
         }
-        apply(block, row.get(3), row.get(4), &mut set.rows)?;
+        Wanted::Range => tests.push_str(" AND value >= ?3 AND value < ?4"),
+        Wanted::Every => {}
     }
-    if let Some((value, _)) = &set.of {
-        show(value, &set.rows);
+    let sets = format!("SELECT {columns} FROM {table} WHERE {tests}");
+    if from.is_empty() {
+        return sets;
     }
-    Ok(())
-}
-
-/// Adds the entered rows of a block to a set and removes those that left it.
-pub(crate) fn apply(
-    block: u32,
-    entered: Option<&[u8]>,
-    gone: Option<&[u8]>,
-    rows: &mut RoaringBitmap,
-) -> Result<(), StoreError> {
-    if let Some(entered) = entered {
-        decode(block, entered, rows)?;
-    }
-    if let Some(gone) = gone {
-        let mut leaving = RoaringBitmap::new();
-        decode(block, gone, &mut leaving)?;
-        *rows -= leaving;
-    }
-    Ok(())
-}
-
-pub(crate) fn block_number(block: i64) -> Result<u32, StoreError> {
-    u32::try_from(block).map_err(|_| StoreError::Corrupt("a block without a number".to_owned()))
-}
-
-/// The kind of term for the days of a time.
-pub(super) const fn kind_of(key: SortKey) -> TermKind {
-    match key {
-        SortKey::CreationTime => TermKind::Created,
-        SortKey::UpdateTime => TermKind::Updated,
-        SortKey::StateChangeTime => TermKind::Changed,
-    }
+    let from = from.join(" CROSS JOIN ");
+    format!("SELECT s.* FROM {from} CROSS JOIN LATERAL ({sets} OFFSET 0) s")
 }

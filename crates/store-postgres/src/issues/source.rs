@@ -6,12 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-use caseload_model::ids::DomainId;
-use caseload_model::issue::{TermKind, TermRange, day_term, term_day};
 use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use futures_util::TryStreamExt as _;
-use futures_util::future::{try_join, try_join_all};
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -19,19 +16,19 @@ use tokio_postgres::types::ToSql;
 use super::counts::Count;
 use super::page::PageStats;
 use super::scan::BoundScan;
-use super::sql::{bounds, column_of, direction};
-use super::{counts, matches, page, sets, sql};
-use crate::engine::{BlockingClient, Params, store_error};
+use super::{counts, page, sql};
+use crate::engine::{Params, store_error};
+use crate::tx::DomainTx;
 use caseload_store::StoreError;
+use caseload_store::query::find::within;
+use caseload_store::query::stored_sets::{BLOCKS_ALL, Noun};
 use caseload_store::query::{
-    self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
-    Rendering, Scan, Selection, Source, TextFragments, TextSearch, TimedRow, TimedRows,
+    self, CountQuestion, CounterSum, Index, IssueTexts, Matches, RenderedPage, Rendering, Scan,
+    Selection, Source, StoredSets, TextFragments, TextSearch, TimedRow, TimedRows,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::throttle::Throttle;
 
-/// Sets of days in the first portion.
-const DAY_SETS: i64 = 256;
 /// Entries of an index in one portion.
 const SPAN_ENTRIES: i64 = 1000;
 /// Issues in one portion of texts.
@@ -42,22 +39,12 @@ const ISSUES_MAX: usize = 1000;
 /// Given rows as `c`, numbered in their order.
 const THESE_ROWS: &str = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
 
-/// One domain, in the snapshot of a transaction.
-#[derive(Debug, Clone, Copy)]
-pub struct IssueSource<'c> {
-    pub(crate) db: &'c BlockingClient<'c>,
-    pub(crate) domain: DomainId,
-}
-
-impl IssueSource<'_> {
-    fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.db.wait(self.db.client().rows(sql, params))
-    }
-
+impl DomainTx<'_> {
     /// The row of an issue.
     pub(super) fn row_of(&self, id: u64) -> Result<Option<u32>, StoreError> {
-        let found = self.rows(matches::ROWS_OF_IDS, &[&self.domain.0, &[id as i64].as_slice()])?;
-        found.first().map(|row| row_number(row.get(0))).transpose()
+        let select = "SELECT row FROM issues WHERE domain_id = $1 AND id = $2";
+        let found = self.row_opt(select, &[&self.domain.0, &(id as i64)])?;
+        found.map(|row| row_number(row.get(0))).transpose()
     }
 
     /// The rows of a scan.
@@ -141,155 +128,19 @@ impl IssueSource<'_> {
         }
         Ok(out)
     }
-
-    /// Sets of whole days of a time, at most `limit` bases and `limit` deltas.
-    fn day_sets(
-        &self,
-        key: SortKey,
-        order: SortOrder,
-        days: Days,
-        limit: i64,
-    ) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
-        let way = direction(order);
-        let half = |table: &str, columns: &str, ties: &str| {
-            format!(
-                "SELECT {columns} FROM {table} WHERE domain_id = $1 AND kind = $2
-                 AND value BETWEEN $3 AND $4 ORDER BY value {way}, block {way}{ties} LIMIT $5"
-            )
-        };
-        let base = half("issue_sets", sets::BASE, "");
-        let delta = half("issue_set_deltas", sets::DELTA, &format!(", seq {way}"));
-        let kind = sets::kind_of(key).code() as i16;
-        let (from, until) = (day_term(days.from), day_term(days.until));
-        let (from, until) = (from.as_slice(), until.as_slice());
-        let params: [&(dyn ToSql + Sync); 5] = [&self.domain.0, &kind, &from, &until, &limit];
-        self.db.wait(async {
-            let client = self.db.client();
-            let (base, delta) = (client.prepare(&base).await?, client.prepare(&delta).await?);
-            let rows =
-                (client.prepared_rows(&base, &params), client.prepared_rows(&delta, &params));
-            try_join(rows.0, rows.1).await
-        })
-    }
 }
 
 fn numbers(rows: &[u32]) -> Vec<i64> {
     rows.iter().copied().map(i64::from).collect()
 }
 
-impl TimedRows for IssueSource<'_> {
-    type Error = StoreError;
-
+impl TimedRows for DomainTx<'_> {
     const CREATED_ONE_BY_ONE: bool = true;
 
-    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, StoreError> {
-        let kind = sets::kind_of(key);
-        let days = split.days.map_or_else(Vec::new, |days| days.sets(kind));
-        let whole = sets::select_range(kind);
-        let column = column_of(key);
-        let edge = |places: [u8; 2]| {
-            format!(
-                "SELECT row FROM issues WHERE domain_id = $1
-                 AND {column} BETWEEN ${} AND ${}",
-                places[0], places[1]
-            )
-        };
-        let edges = format!("{} UNION ALL {}", edge([2, 3]), edge([4, 5]));
-        // An empty span, if the span has no such end.
-        let nothing = (i64::MAX, i64::MIN);
-        let (before, after) =
-            (split.before.map_or(nothing, bounds), split.after.map_or(nothing, bounds));
-        let has_edges = split.before.is_some() || split.after.is_some();
-        let (whole, edges) = self.db.wait(async {
-            let client = self.db.client();
-            let (whole, edges) = (client.prepare(&whole).await?, client.prepare(&edges).await?);
-            let days = days.iter().map(async |TermRange { kind, from, until }| {
-                let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), from, until];
-                client.prepared_rows(&whole, params).await
-            });
-            let ends = async {
-                if !has_edges {
-                    return Ok(Vec::new());
-                }
-                let params: Params<'_> =
-                    &[&self.domain.0, &before.0, &before.1, &after.0, &after.1];
-                client.prepared_rows(&edges, params).await
-            };
-            try_join(try_join_all(days), ends).await
-        })?;
-        let mut rows = RoaringBitmap::new();
-        for sets in whole {
-            rows |= sets::union(&sets)?;
-        }
-        for row in edges {
-            rows.insert(row_number(row.get(0))?);
-        }
-        Ok(rows)
-    }
+    type Store = Self;
 
-    fn walk_days(
-        &self,
-        key: SortKey,
-        order: SortOrder,
-        mut days: Days,
-        mut visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, StoreError>,
-    ) -> Result<(), StoreError> {
-        let ascending = order == SortOrder::Ascending;
-        let mut limit = DAY_SETS;
-        loop {
-            let (base, delta) = self.day_sets(key, order, days, limit)?;
-            // If the answer is full, its last day may have more rows.
-            let full = |rows: &Vec<Row>| {
-                let last = rows.last().filter(|_| rows.len() as i64 == limit)?;
-                term_day(last.get(0))
-            };
-            let ends = [full(&base), full(&delta)];
-            let end = if ascending {
-                ends.into_iter().flatten().min()
-            } else {
-                ends.into_iter().flatten().max()
-            };
-            let known = |day: i64| match end {
-                Some(end) => {
-                    if ascending {
-                        day < end
-                    } else {
-                        day > end
-                    }
-                }
-                None => true,
-            };
-            let mut rows: Vec<Row> = base.into_iter().chain(delta).collect();
-            rows.sort_by_cached_key(|row| {
-                (row.get::<_, Vec<u8>>(0), row.get::<_, i64>(1), row.get::<_, i64>(2))
-            });
-            let mut shown = 0;
-            let mut sets: Vec<_> = sets::by_value(&rows)?.into_iter().collect();
-            if !ascending {
-                sets.reverse();
-            }
-            for (value, set) in sets {
-                let day = term_day(&value).ok_or_else(|| {
-                    StoreError::Corrupt("a set of a day without a day".to_owned())
-                })?;
-                if !known(day) {
-                    break;
-                }
-                shown += 1;
-                if !visit(day, &set)? {
-                    return Ok(());
-                }
-            }
-            let Some(end) = end else { return Ok(()) };
-            if ascending {
-                days.from = end;
-            } else {
-                days.until = end;
-            }
-            if shown == 0 {
-                limit *= 4;
-            }
-        }
+    fn sets(&self) -> StoredSets<'_, Self> {
+        StoredSets { store: self, noun: Noun::Issue }
     }
 
     fn walk_span(
@@ -324,53 +175,14 @@ impl TimedRows for IssueSource<'_> {
             }
         }
     }
-
-    fn instants(
-        &self,
-        key: SortKey,
-        rows: &RoaringBitmap,
-        mut visit: impl FnMut(TimedRow),
-    ) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let column = column_of(key);
-        let select = format!(
-            "SELECT i.row, i.{column}, i.id FROM unnest($2::bigint[]) AS c(row)
-             CROSS JOIN LATERAL (SELECT row, {column}, id FROM issues
-             WHERE domain_id = $1 AND row = c.row OFFSET 0) i"
-        );
-        let numbers: Vec<i64> = rows.iter().map(i64::from).collect();
-        for row in self.rows(&select, &[&self.domain.0, &numbers])? {
-            visit(timed(&row)?);
-        }
-        Ok(())
-    }
 }
 
-impl Source for IssueSource<'_> {
+impl Source for DomainTx<'_> {
     const TEXTS_PER_QUESTION: usize = TEXTS;
 
     fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
-        matches::find(self, self.db, self.domain, matches)
-    }
-
-    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
-        let select = "SELECT id, email FROM agents WHERE domain_id = $1";
-        for row in self.rows(select, &[&self.domain.0])? {
-            visit(text(&row, 0)?, text(&row, 1)?);
-        }
-        Ok(())
-    }
-
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let select = sets::select(kind, "true");
-        let found = self.rows(&select, &[&self.domain.0, &(kind.code() as i16)])?;
-        sets::by_value(&found)?.iter().try_for_each(|(term, rows)| visit(term, rows))
+        let found = self.sets().rows(&matches.filters, &BLOCKS_ALL)?;
+        within(self, found, &matches.spans)
     }
 
     fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError> {
@@ -492,9 +304,4 @@ fn timed(row: &Row) -> Result<TimedRow, StoreError> {
         at: UnixMillis(row.get(1)),
         id: row.get::<_, i64>(2).unsigned_abs(),
     })
-}
-
-fn text(row: &Row, column: usize) -> Result<&str, StoreError> {
-    std::str::from_utf8(row.get(column))
-        .map_err(|_| StoreError::Corrupt("a text is not UTF-8".to_owned()))
 }

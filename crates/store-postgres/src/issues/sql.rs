@@ -10,6 +10,8 @@ use caseload_model::issue_query::{
 };
 
 use caseload_store::query::Index;
+use caseload_store::query::counters::range_of;
+use caseload_store::query::stored_sets::{column_of, direction};
 
 /// The four parameters of a query for an index.
 #[derive(Debug)]
@@ -63,34 +65,9 @@ impl Bounds {
     }
 }
 
-/// The range of the query on the time of an order.
-pub(super) const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
-    match key {
-        SortKey::CreationTime => query.created,
-        SortKey::UpdateTime => query.updated,
-        SortKey::StateChangeTime => query.changed,
-    }
-}
-
 /// The ends of a range, or those of time.
 pub(super) fn bounds(range: TimeRange) -> (i64, i64) {
     (range.since.map_or(i64::MIN, |at| at.0), range.until.map_or(i64::MAX, |at| at.0))
-}
-
-/// The column of a time.
-pub(super) const fn column_of(key: SortKey) -> &'static str {
-    match key {
-        SortKey::CreationTime => "created_at",
-        SortKey::UpdateTime => "updated_at",
-        SortKey::StateChangeTime => "changed_at",
-    }
-}
-
-pub(super) const fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => "ASC",
-        SortOrder::Descending => "DESC",
-    }
 }
 
 /// Counts the matches through `index`. Its parameters begin at `from` (since, until, states,

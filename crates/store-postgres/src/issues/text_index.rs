@@ -9,9 +9,9 @@ use caseload_store::text_index::{self, TextIndexStore};
 use caseload_store::{CheckReport, SettleTexts, StoreError};
 use tokio_postgres::types::ToSql;
 
-use super::IssueSource;
 use crate::domains::{LOCK_DOMAIN, ids_and_names};
 use crate::engine::{BlockingClient, Engine};
+use crate::tx::DomainTx;
 
 /// The first half of the lock's number; that of compactions is another one.
 const LOCK_CLASS: i32 = 0x6361_7378;
@@ -46,7 +46,7 @@ impl TextIndexStore for BlockingClient<'_> {
 /// Carries out one step. True if it did something.
 pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, StoreError> {
     let planned = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
-        text_index::plan(db, |db, domain| IssueSource { db, domain }, how)
+        text_index::plan(db, |db, domain| DomainTx { db, domain }, how)
     });
     let Some(step) = planned.await? else { return Ok(false) };
     let settled = engine.write_blocking(move |db| {
@@ -68,7 +68,7 @@ pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
         let checked = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
             let mut findings = Findings::default();
             let domain = DomainId(domain);
-            let source = IssueSource { db, domain };
+            let source = DomainTx { db, domain };
             match text_index::check(db, &source, (domain, &name), &mut findings) {
                 Ok(settled) => Ok((settled, findings.end("text index", Ok(())))),
                 // Damage ends up in the report. Other faults end the whole check.

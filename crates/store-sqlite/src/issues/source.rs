@@ -4,29 +4,28 @@
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{TermKind, day_term, term_day};
 use caseload_model::issue_query::{SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
+use caseload_store::query::stored_sets::{Noun, column_of, direction};
 use caseload_store::query::{
-    self, CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage,
-    Rendering, Selection, Source, TextFragments, TextSearch, Thresholds, TimedRow, TimedRows,
+    self, CountQuestion, CounterSum, Index, IssueTexts, Matches, RenderedPage, Rendering,
+    Selection, Source, StoredSets, TextFragments, TextSearch, Thresholds, TimedRow, TimedRows,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::throttle::Throttle;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row, params};
 
-use super::sets::{column_of, kind_of};
-use super::{counts, matches, page, sets, sql};
+use super::{counts, matches, page, sql};
 use crate::Fault;
 use crate::engine::FurtherReaders;
+use crate::tx::DomainTx;
 
 /// The issues of one domain, in the snapshot of the connection.
 #[derive(Debug, Clone, Copy)]
 pub struct IssueSource<'c> {
-    pub(crate) conn: &'c Connection,
-    pub(crate) domain: DomainId,
+    pub(crate) tx: DomainTx<'c>,
     pub(crate) thresholds: Thresholds,
     /// Those that a search in texts may use.
     pub(crate) further: Option<&'c FurtherReaders>,
@@ -34,7 +33,8 @@ pub struct IssueSource<'c> {
 
 impl<'c> IssueSource<'c> {
     pub(crate) const fn new(conn: &'c Connection, domain: DomainId) -> Self {
-        Self { conn, domain, thresholds: Thresholds::USUAL, further: None }
+        let tx = DomainTx { conn, domain };
+        Self { tx, thresholds: Thresholds::USUAL, further: None }
     }
 
     /// The same issues for a read that may use further readers.
@@ -43,39 +43,17 @@ impl<'c> IssueSource<'c> {
     }
 }
 
-impl TimedRows for IssueSource<'_> {
-    type Error = Fault;
-
+impl<'c> TimedRows for IssueSource<'c> {
     const CREATED_ONE_BY_ONE: bool = true;
+
+    type Store = DomainTx<'c>;
 
     fn thresholds(&self) -> Thresholds {
         self.thresholds
     }
 
-    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Fault> {
-        sets::span(self.conn, self.domain, key, split)
-    }
-
-    fn walk_days(
-        &self,
-        key: SortKey,
-        order: SortOrder,
-        days: Days,
-        mut visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
-        let order = direction(order);
-        let mut select = self.conn.prepare_cached(&format!(
-            "SELECT value, block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4
-             ORDER BY value {order}, block {order}"
-        ))?;
-        let (from, until) = (day_term(days.from), day_term(days.until));
-        let stored = select.query(params![self.domain.0, kind_of(key).code(), from, until])?;
-        sets::by_value(stored, |term, rows| {
-            let day = term_day(term)
-                .ok_or_else(|| StoreError::Corrupt("a set of a day without a day".to_owned()))?;
-            visit(day, rows)
-        })
+    fn sets(&self) -> StoredSets<'_, DomainTx<'c>> {
+        StoredSets { store: &self.tx, noun: Noun::Issue }
     }
 
     fn walk_span(
@@ -83,123 +61,80 @@ impl TimedRows for IssueSource<'_> {
         key: SortKey,
         order: SortOrder,
         span: TimeRange,
-        mut visit: impl FnMut(TimedRow) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(TimedRow) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         let (index, column) = (sql::name_of(Index::of_order(key)), column_of(key));
         let order = direction(order);
         let (id, ties) = match key {
             SortKey::CreationTime => ("0", String::new()),
             SortKey::UpdateTime | SortKey::StateChangeTime => ("id", format!(", id {order}")),
         };
-        let mut select = self.conn.prepare_cached(&format!(
-            "SELECT row, {column}, {id} FROM issues INDEXED BY {index}
-             WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3
-             ORDER BY {column} {order}{ties}"
-        ))?;
-        let since = span.since.map_or(i64::MIN, |at| at.0);
-        let until = span.until.map_or(i64::MAX, |at| at.0);
-        let mut stored = select.query(params![self.domain.0, since, until])?;
-        while let Some(row) = stored.next()? {
-            if !visit(timed(row)?)? {
-                break;
+        let mut walk = || -> Result<(), Fault> {
+            let mut select = self.tx.conn.prepare_cached(&format!(
+                "SELECT row, {column}, {id} FROM issues INDEXED BY {index}
+                 WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3
+                 ORDER BY {column} {order}{ties}"
+            ))?;
+            let since = span.since.map_or(i64::MIN, |at| at.0);
+            let until = span.until.map_or(i64::MAX, |at| at.0);
+            let mut stored = select.query(params![self.tx.domain.0, since, until])?;
+            while let Some(row) = stored.next()? {
+                if !visit(timed(row)?)? {
+                    break;
+                }
             }
-        }
-        Ok(())
-    }
-
-    fn instants(
-        &self,
-        key: SortKey,
-        rows: &RoaringBitmap,
-        mut visit: impl FnMut(TimedRow),
-    ) -> Result<(), Fault> {
-        let column = column_of(key);
-        let mut select = self.conn.prepare_cached(&format!(
-            "SELECT row, {column}, id FROM rarray(?1) wanted
-             CROSS JOIN issues ON row = wanted.value"
-        ))?;
-        let mut found = select.query([page::numbers(rows)])?;
-        let mut seen = 0;
-        while let Some(row) = found.next()? {
-            seen += 1;
-            visit(timed(row)?);
-        }
-        if seen < rows.len() {
-            let detail = "a set of rows holds one that is not there".to_owned();
-            return Err(StoreError::Corrupt(detail).into());
-        }
-        Ok(())
+            Ok(())
+        };
+        Ok(walk()?)
     }
 }
 
 impl Source for IssueSource<'_> {
     const TEXTS_PER_QUESTION: usize = 32;
 
-    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Fault> {
-        matches::find(self, self.conn, self.domain, matches)
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
+        matches::find(self, &self.tx, matches)
     }
 
-    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), Fault> {
-        let mut select =
-            self.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
-        let mut found = select.query([self.domain.0])?;
-        while let Some(row) = found.next()? {
-            visit(text(row, 0)?, text(row, 1)?);
-        }
-        Ok(())
-    }
-
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT value, block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 ORDER BY value, block",
-        )?;
-        let stored = select.query(params![self.domain.0, kind.code()])?;
-        sets::by_value(stored, |term, rows| visit(term, rows).map(|()| true))
-    }
-
-    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), Fault> {
+    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError> {
         let whole = match &question.whole {
-            Some(sum) => counts::total(self.conn, self.domain, sum)?,
+            Some(sum) => counts::total(self.tx.conn, self.tx.domain, sum)?,
             None => 0,
         };
         let mut ends = [0; 2];
         for (count, end) in ends.iter_mut().zip(question.ends) {
             if let Some(query) = end {
-                *count = counts::run(self.conn, &sql::count(self.domain, query, question.index))?;
+                let sql = sql::count(self.tx.domain, query, question.index);
+                *count = counts::run(self.tx.conn, &sql)?;
             }
         }
         Ok((whole, ends))
     }
 
-    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, Fault> {
-        counts::by_day(self.conn, self.domain, sum)
+    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
+        Ok(counts::by_day(self.tx.conn, self.tx.domain, sum)?)
     }
 
     fn render(
         &self,
         selection: Selection<'_>,
         rendering: &Rendering,
-    ) -> Result<RenderedPage, Fault> {
-        match selection {
-            Selection::Rows(rows) => page::render_rows(self.conn, rows, rendering),
+    ) -> Result<RenderedPage, StoreError> {
+        Ok(match selection {
+            Selection::Rows(rows) => page::render_rows(self.tx.conn, rows, rendering)?,
             Selection::Scan(scan) => {
-                let sql = sql::page(self.domain, scan);
-                page::render_scan(self.conn, &sql, scan.limit, rendering)
+                let sql = sql::page(self.tx.domain, scan);
+                page::render_scan(self.tx.conn, &sql, scan.limit, rendering)?
             }
-        }
+        })
     }
 
     fn search(
         &self,
         search: &TextSearch<'_>,
         throttle: &mut Throttle,
-    ) -> Result<RoaringBitmap, Fault> {
-        let Self { conn, domain, thresholds, further } = *self;
+    ) -> Result<RoaringBitmap, StoreError> {
+        let Self { tx: DomainTx { conn, domain }, thresholds, further } = *self;
         let Some(further) = further.filter(|_| search.issues() >= thresholds.shared_search_min)
         else {
             return query::search(self, search, throttle);
@@ -211,7 +146,7 @@ impl Source for IssueSource<'_> {
                     if texts_seen(conn, domain)? != seen {
                         return Ok(RoaringBitmap::new());
                     }
-                    query::search(&IssueSource::new(conn, domain), search, &mut second)
+                    Ok(query::search(&IssueSource::new(conn, domain), search, &mut second)?)
                 })
             });
             let passed = query::search(self, search, throttle);
@@ -226,37 +161,40 @@ impl Source for IssueSource<'_> {
         &self,
         fragments: TextFragments,
         rows: &[u32],
-        mut visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         let wanted = |wanted: bool, column: &'static str| if wanted { column } else { "NULL" };
-        let mut select = self.conn.prepare_cached(&format!(
-            "SELECT row, {}, {}, {}, {}, {} FROM rarray(?1) wanted
-             CROSS JOIN issue_bodies ON row = wanted.value",
-            wanted(fragments.head, "head"),
-            wanted(fragments.custom_fields, "custom_fields"),
-            wanted(fragments.feedback, "feedback"),
-            wanted(fragments.private_notes, "private_notes"),
-            wanted(fragments.messages, "messages"),
-        ))?;
-        let mut found = select.query([page::numbers(rows.iter().copied())])?;
-        let mut seen = 0;
-        while let Some(issue) = found.next()? {
-            let texts = IssueTexts {
-                head: fragment(issue, 1)?,
-                custom_fields: fragment(issue, 2)?,
-                feedback: fragment(issue, 3)?,
-                private_notes: fragment(issue, 4)?,
-                messages: fragment(issue, 5)?,
-            };
-            if !visit(row_number(issue.get(0)?)?, texts)? {
-                return Ok(());
+        let mut read = || -> Result<(), Fault> {
+            let mut select = self.tx.conn.prepare_cached(&format!(
+                "SELECT row, {}, {}, {}, {}, {} FROM rarray(?1) wanted
+                 CROSS JOIN issue_bodies ON row = wanted.value",
+                wanted(fragments.head, "head"),
+                wanted(fragments.custom_fields, "custom_fields"),
+                wanted(fragments.feedback, "feedback"),
+                wanted(fragments.private_notes, "private_notes"),
+                wanted(fragments.messages, "messages"),
+            ))?;
+            let mut found = select.query([page::numbers(rows.iter().copied())])?;
+            let mut seen = 0;
+            while let Some(issue) = found.next()? {
+                let texts = IssueTexts {
+                    head: fragment(issue, 1)?,
+                    custom_fields: fragment(issue, 2)?,
+                    feedback: fragment(issue, 3)?,
+                    private_notes: fragment(issue, 4)?,
+                    messages: fragment(issue, 5)?,
+                };
+                if !visit(row_number(issue.get(0)?)?, texts)? {
+                    return Ok(());
+                }
+                seen += 1;
             }
-            seen += 1;
-        }
-        if seen < rows.len() {
-            return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
-        }
-        Ok(())
+            if seen < rows.len() {
+                return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
+            }
+            Ok(())
+        };
+        Ok(read()?)
     }
 }
 
@@ -271,13 +209,6 @@ fn texts_seen(conn: &Connection, domain: DomainId) -> Result<(i64, bool), Fault>
     Ok(select.query_row(params![domain.0], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-const fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => "ASC",
-        SortOrder::Descending => "DESC",
-    }
-}
-
 /// An issue's row, instant and id.
 fn timed(row: &Row<'_>) -> Result<TimedRow, Fault> {
     Ok(TimedRow {
@@ -285,10 +216,6 @@ fn timed(row: &Row<'_>) -> Result<TimedRow, Fault> {
         at: UnixMillis(row.get(1)?),
         id: row.get::<_, i64>(2)?.unsigned_abs(),
     })
-}
-
-fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
-    Ok(row.get_ref(column)?.as_str()?)
 }
 
 fn fragment<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<Option<&'r [u8]>> {

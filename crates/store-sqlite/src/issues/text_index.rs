@@ -42,7 +42,7 @@ impl TextIndexStore for Tx<'_> {
 pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, Fault> {
     let plan = move |conn: &Connection| -> Result<_, Fault> {
         let tx = Tx(conn);
-        text_index::plan(&tx, |tx, domain| IssueSource::new(tx.0, domain), how)
+        Ok(text_index::plan(&tx, |tx, domain| IssueSource::new(tx.0, domain), how)?)
     };
     let planned = engine.read_throttled(NO_DOMAIN, None, true, move |conn, _| plan(conn)).await?;
     let Some(step) = planned else { return Ok(false) };

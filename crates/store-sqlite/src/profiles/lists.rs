@@ -13,8 +13,6 @@ impl ProfileSource for DomainTx<'_> {
     // Searching for each id or row is faster than `IN`, which first puts them in order.
     const CORE_AMONG: &'static str = "rarray(?2) wanted CROSS JOIN core_profiles
          ON domain_id = ?1 AND id = wanted.value";
-    const CORE_ROWS: &'static str = "rarray(?2) wanted CROSS JOIN core_profiles
-         ON row = wanted.value WHERE domain_id = ?1";
     // With the sign, the planner does not walk along the index of the domain.
     const CORE_BETWEEN: &'static str =
         "core_profiles WHERE +domain_id = ?1 AND row BETWEEN ?2 AND ?3";
@@ -63,6 +61,8 @@ impl Profiles for SqliteStore {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+    use caseload_store::query::SetStore;
+
     use super::*;
     use crate::engine;
     use crate::issues::numbers;
@@ -85,7 +85,7 @@ mod tests {
     fn named_profiles_are_looked_up_and_not_searched_for_in_their_domain() {
         let core = plan(<DomainTx<'_> as ProfileSource>::CORE_AMONG);
         assert!(core.contains("core_profiles_by_id (domain_id=? AND id=?)"), "{core}");
-        let rows = plan(<DomainTx<'_> as ProfileSource>::CORE_ROWS);
+        let rows = plan(<DomainTx<'_> as SetStore>::CORE_ROWS);
         assert!(rows.contains("core_profiles USING INTEGER PRIMARY KEY (rowid=?)"), "{rows}");
         let between = plan(<DomainTx<'_> as ProfileSource>::CORE_BETWEEN);
         assert!(between.contains("PRIMARY KEY (rowid>? AND rowid<?)"), "{between}");

@@ -29,7 +29,7 @@ impl<B: Backend> Issues for B {
             }
             let is_long = is_expensive(&request.query);
             self.read_issues(domain, budget, is_long, move |issues, throttle| {
-                list(issues, &request, throttle).map_err(Into::into)
+                list(issues, &request, throttle)
             })
             .await
         })
@@ -44,7 +44,7 @@ impl<B: Backend> Issues for B {
             }
             let is_long = is_expensive(&request.query);
             self.read_issues(domain, budget, is_long, move |issues, throttle| {
-                step(issues, &request, throttle).map_err(Into::into)
+                step(issues, &request, throttle)
             })
             .await
         })
@@ -57,13 +57,13 @@ impl<B: Backend> Issues for B {
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
         let is_long = is_expensive_count(&request);
         self.read_issues(request.domain, request.budget, is_long, move |issues, throttle| {
-            count(issues, &request, throttle).map_err(Into::into)
+            count(issues, &request, throttle)
         })
     }
 
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
         self.read_issues(request.domain, request.budget, true, move |issues, _| {
-            explain(issues, &request).map_err(Into::into)
+            explain(issues, &request)
         })
     }
 

@@ -29,7 +29,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// One domain, in a transaction.
     type DomainTx<'t>: TaskStore + IssueStore;
     /// The issues of one domain, in a snapshot.
-    type Issues<'t>: Source<Error: Into<StoreError>>;
+    type Issues<'t>: Source;
 
     /// Runs a read.
     fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>

@@ -7,7 +7,7 @@ use caseload_model::issue_query::{SortKey, SortOrder, TimeRange};
 use caseload_model::profile_query::{ProfilePosition, ProfileQuery, ProfileScan};
 use roaring::RoaringBitmap;
 
-use super::core_rows::{CoreRows, gone};
+use super::core_rows::CoreRows;
 use super::filters::filters;
 use super::judge::Judge;
 use super::page::{Part, RenderedPart};
@@ -16,6 +16,7 @@ use super::walk::BatchSize;
 use crate::StoreError;
 use crate::query;
 use crate::query::order::{self, RowTest};
+use crate::query::stored_sets::gone;
 use crate::throttle::Throttle;
 
 /// A list to be read.
@@ -115,7 +116,7 @@ impl<'t, S: ProfileSource> Test<'t, S> {
     }
 }
 
-impl<S: ProfileSource> RowTest<StoreError> for Test<'_, S> {
+impl<S: ProfileSource> RowTest for Test<'_, S> {
     fn at_once(&self) -> usize {
         self.batch.get() as usize
     }

@@ -2,7 +2,7 @@
 //! is read.
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
-use caseload_model::issue_query::{SortKey, SortOrder};
+use caseload_model::issue_query::SortKey;
 use caseload_model::profile::{StoredAppProfile, render_app, render_core};
 use caseload_model::profile_query::{
     AppPart, ProfileId, ProfileKind, ProfilePosition, ProfileQuery, SearchableProfile,
@@ -10,8 +10,8 @@ use caseload_model::profile_query::{
 use caseload_model::time::UnixMillis;
 
 use crate::checksum::require_core_profile;
-use crate::idempotency::CommandStore;
 use crate::profiles::{app_profile_columns, stored_app_profile};
+use crate::query::SetStore;
 use crate::sql::{Row, Value};
 use crate::{StoreError, values};
 
@@ -19,12 +19,10 @@ use crate::{StoreError, values};
 const RANGE_MIN: usize = 8;
 
 /// The statements that differ between databases.
-pub trait ProfileSource: CommandStore {
+pub trait ProfileSource: SetStore {
     /// Selects the core profiles of the domain `?1` that have one of the ids `?2`: the tables and
     /// the condition, as the three others are.
     const CORE_AMONG: &'static str;
-    /// Selects those in the rows `?2`.
-    const CORE_ROWS: &'static str;
     /// Selects those in the rows from `?2` to `?3`.
     const CORE_BETWEEN: &'static str;
     /// Selects its app profiles that have one of the pids `?2`.
@@ -123,13 +121,6 @@ pub(super) const fn instants(key: SortKey) -> [&'static str; 2] {
     match key {
         SortKey::UpdateTime => ["updated_at", "created_at"],
         SortKey::CreationTime | SortKey::StateChangeTime => ["created_at", "updated_at"],
-    }
-}
-
-pub(super) const fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => "ASC",
-        SortOrder::Descending => "DESC",
     }
 }
 

@@ -5,8 +5,9 @@ use caseload_model::issue_query::{ListPosition, SortOrder};
 use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery};
 use caseload_model::time::UnixMillis;
 
-use super::rows::{Conditions, Found, ProfileSource, direction, id_column, instants, read, table};
+use super::rows::{Conditions, Found, ProfileSource, id_column, instants, read, table};
 use crate::StoreError;
+use crate::query::stored_sets::direction;
 use crate::sql::{ToValue as _, Value};
 
 /// Profiles of the first batch: the longest ones fill 8 MiB.

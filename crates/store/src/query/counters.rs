@@ -196,7 +196,7 @@ fn state_words(states: &[IssueState]) -> Vec<Vec<u8>> {
 }
 
 /// The range of the query on one of the times.
-pub(super) const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
+pub const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
     match key {
         SortKey::CreationTime => query.created,
         SortKey::StateChangeTime => query.changed,

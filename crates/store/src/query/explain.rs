@@ -11,13 +11,13 @@ use super::plan::{CounterTotal, Page, Plan, Planned, Request, Seek, SetPage, Tot
 use super::set::Set;
 use super::source::Source;
 use super::words;
-use crate::{ExplainedStep, ListIssues};
+use crate::{ExplainedStep, ListIssues, StoreError};
 
 /// Explains how a page is found, and measures each step.
 pub fn explain<S: Source>(
     source: &S,
     request: &ListIssues,
-) -> Result<Vec<ExplainedStep>, S::Error> {
+) -> Result<Vec<ExplainedStep>, StoreError> {
     let mut steps = Vec::new();
     let mut plan = match Planned::of(Request::of_list(request), source.thresholds()) {
         Planned::Plan(plan) => plan,
@@ -47,7 +47,7 @@ pub fn explain<S: Source>(
         }
     }
     let thresholds = source.thresholds();
-    let size = |measured: Measured<'_>| -> Result<_, S::Error> {
+    let size = |measured: Measured<'_>| -> Result<_, StoreError> {
         let size = match measured {
             Measured::Total(total) => total.count(source)?.total(),
             Measured::Matches(matches) => source.matches(matches)?.len(),

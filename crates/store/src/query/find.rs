@@ -35,14 +35,14 @@ pub fn within<'s, S: TimedRows>(
     source: &S,
     mut found: Rows,
     spans: impl IntoIterator<Item = &'s Span>,
-) -> Result<RoaringBitmap, S::Error> {
+) -> Result<RoaringBitmap, StoreError> {
     for span in spans {
         found = match found {
             Rows::In(rows)
                 if SpanFilter::of(rows.len(), source.thresholds()) == SpanFilter::Instants =>
             {
                 let mut inside = RoaringBitmap::new();
-                source.instants(span.key, &rows, |issue| {
+                source.sets().instants(span.key, &rows, |issue| {
                     if span.range.contains(issue.at) {
                         inside.insert(issue.row);
                     }
@@ -51,14 +51,14 @@ pub fn within<'s, S: TimedRows>(
             }
             found => {
                 let split = DaySplit::of(span.range);
-                found.and(Rows::In(source.span(span.key, &split)?))
+                found.and(Rows::In(source.sets().span(span.key, &split)?))
             }
         };
     }
     match found {
         Rows::In(rows) => Ok(rows),
         Rows::NotIn(_) => {
-            Err(StoreError::Corrupt("a plan without a bound on its matches".to_owned()).into())
+            Err(StoreError::Corrupt("a plan without a bound on its matches".to_owned()))
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn all<S: Source>(
     matches: &Matches,
     query: &IssueQuery,
     throttle: &mut Throttle,
-) -> Result<RoaringBitmap, S::Error> {
+) -> Result<RoaringBitmap, StoreError> {
     let found = source.matches(matches)?;
     if !matches.texts {
         return Ok(found);

@@ -1,9 +1,9 @@
 //! Answering lists of issues, whatever backend stores them. A query becomes a plan ([`plan`]), a
 //! set of issues ([`set`], [`matches`]) or a scan of an index, a total ([`counters`], [`totals`]),
 //! a part of the set in order ([`order`]) and a page ([`run`]), or numbers of groups ([`groups`]).
-//! Nothing here knows SQL: a backend answers the questions of [`source::Source`]. Invariant:
-//! whatever plan a query gets, totals, pages and steps are those of the model's
-//! `IssueQuery::matches` and `Sort::compare`.
+//! Sets of terms are read by [`stored_sets`], for issues and for core profiles. A backend answers
+//! the other questions of [`source::Source`]. Invariant: whatever plan a query gets, totals, pages
+//! and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
 
 pub mod counters;
 pub mod days;
@@ -18,6 +18,7 @@ pub mod run;
 mod search;
 pub mod set;
 pub mod source;
+pub mod stored_sets;
 mod texts;
 mod thresholds;
 mod totals;
@@ -34,9 +35,9 @@ pub use run::{list, page_of, step, step_of};
 pub use search::TextSearch;
 pub use set::{Answers, Leaf, Rows, Set};
 pub use source::{
-    CountQuestion, IssueTexts, RenderedPage, Rendering, Selection, Source, TextFragments, TimedRow,
-    TimedRows,
+    CountQuestion, IssueTexts, RenderedPage, Rendering, Selection, Source, TextFragments, TimedRows,
 };
+pub use stored_sets::{SetStore, StoredSets, TimedRow};
 pub use texts::search;
 pub use thresholds::Thresholds;
 

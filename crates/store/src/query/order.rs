@@ -9,28 +9,34 @@ use roaring::RoaringBitmap;
 
 use super::days::{DaySplit, Days, instants_of};
 use super::plan::Part;
-use super::source::{TimedRow, TimedRows};
+use super::source::TimedRows;
+use super::stored_sets::TimedRow;
 use super::thresholds::Thresholds;
+use crate::StoreError;
 
 /// Decides what no set decides, row by row.
-pub trait RowTest<E> {
+pub trait RowTest {
     /// How many rows to test together next if only the first ones that pass are wanted.
     fn at_once(&self) -> usize;
 
     /// Reports of each row in turn whether it passes, until `report` returns false.
-    fn test(&mut self, rows: &[u32], report: &mut dyn FnMut(u32, bool) -> bool) -> Result<(), E>;
+    fn test(
+        &mut self,
+        rows: &[u32],
+        report: &mut dyn FnMut(u32, bool) -> bool,
+    ) -> Result<(), StoreError>;
 }
 
 /// For a list that sets decide alone.
 #[derive(Debug)]
 pub enum NoTest {}
 
-impl<E> RowTest<E> for NoTest {
+impl RowTest for NoTest {
     fn at_once(&self) -> usize {
         match *self {}
     }
 
-    fn test(&mut self, _: &[u32], _: &mut dyn FnMut(u32, bool) -> bool) -> Result<(), E> {
+    fn test(&mut self, _: &[u32], _: &mut dyn FnMut(u32, bool) -> bool) -> Result<(), StoreError> {
         match *self {}
     }
 }
@@ -53,12 +59,12 @@ impl Ordering {
 }
 
 /// The rows of a part of `found`. If there is a test, only rows that pass belong to the list.
-pub fn rows<S: TimedRows, T: RowTest<S::Error>>(
+pub fn rows<S: TimedRows, T: RowTest>(
     source: &S,
     found: &RoaringBitmap,
     part: Part,
     test: Option<&mut T>,
-) -> Result<Vec<u32>, S::Error> {
+) -> Result<Vec<u32>, StoreError> {
     let mut page = PageRows {
         source,
         part,
@@ -101,9 +107,9 @@ struct DayBatch {
     found: RoaringBitmap,
 }
 
-impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
+impl<S: TimedRows, T: RowTest> PageRows<'_, '_, S, T> {
     /// Takes the next row; returns false once the part is full.
-    fn take(&mut self, row: TimedRow) -> Result<bool, S::Error> {
+    fn take(&mut self, row: TimedRow) -> Result<bool, StoreError> {
         let Self { part, .. } = self;
         let ascending = part.sort.order == SortOrder::Ascending;
         let follows = part.after.is_none_or(|after| {
@@ -132,7 +138,7 @@ impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
     }
 
     /// Takes the untested rows that pass.
-    fn test(&mut self) -> Result<(), S::Error> {
+    fn test(&mut self) -> Result<(), StoreError> {
         let Self { part, test, untested, rows, .. } = self;
         let Some(test) = test.as_mut().filter(|_| part.limit > 0) else { return Ok(()) };
         test.test(untested, &mut |row, passes| {
@@ -147,10 +153,10 @@ impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
     }
 
     /// Sorts the rows and takes them.
-    fn sort(&mut self, found: &RoaringBitmap) -> Result<(), S::Error> {
+    fn sort(&mut self, found: &RoaringBitmap) -> Result<(), StoreError> {
         let sort = self.part.sort;
         let mut rows = Vec::with_capacity(found.len() as usize);
-        self.source.instants(sort.key, found, |row| rows.push(row))?;
+        self.source.sets().instants(sort.key, found, |row| rows.push(row))?;
         rows.sort_unstable();
         if sort.order == SortOrder::Descending {
             rows.reverse();
@@ -163,10 +169,10 @@ impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
         Ok(())
     }
 
-    fn walk_days(&mut self, found: &RoaringBitmap) -> Result<(), S::Error> {
+    fn walk_days(&mut self, found: &RoaringBitmap) -> Result<(), StoreError> {
         let (source, Part { sort, range, .. }) = (self.source, self.part);
         let days = DaySplit::of(range).touched();
-        source.walk_days(sort.key, sort.order, days, |day, rows| {
+        source.sets().walk_days(sort.key, sort.order, days, |day, rows| {
             self.add_day(day, rows, found)?;
             Ok(self.part.limit > 0)
         })?;
@@ -180,7 +186,7 @@ impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
         day: i64,
         rows: &RoaringBitmap,
         found: &RoaringBitmap,
-    ) -> Result<(), S::Error> {
+    ) -> Result<(), StoreError> {
         let batch = &mut self.batch;
         let matches = rows.intersection_len(found);
         if batch.days.is_none() && matches <= self.part.offset {
@@ -200,7 +206,7 @@ impl<S: TimedRows, T: RowTest<S::Error>> PageRows<'_, '_, S, T> {
     }
 
     /// Passes over or takes the matches of the batch.
-    fn take_batch(&mut self) -> Result<(), S::Error> {
+    fn take_batch(&mut self) -> Result<(), StoreError> {
         let DayBatch { days, rows, found } = std::mem::take(&mut self.batch);
         let Some((from, until)) = days else { return Ok(()) };
         let (source, Part { sort, after, offset, limit, .. }) = (self.source, self.part);

@@ -10,14 +10,14 @@ use super::source::{RenderedPage, Rendering, Selection, Source};
 use super::texts::{TestOf, TextTest};
 use super::{find, order};
 use crate::throttle::Throttle;
-use crate::{IssuePage, IssueStep, ListIssues, StepIssues};
+use crate::{IssuePage, IssueStep, ListIssues, StepIssues, StoreError};
 
 /// One page with the exact total.
 pub fn list<S: Source>(
     source: &S,
     request: &ListIssues,
     throttle: &mut Throttle,
-) -> Result<IssuePage, S::Error> {
+) -> Result<IssuePage, StoreError> {
     let run = Run { source, query: &request.query, rendering: Rendering::of_list(request) };
     let (total, page) = run.request(Request::of_list(request), throttle)?;
     Ok(page_of(total.unwrap_or_default(), page.unwrap_or_default()))
@@ -28,7 +28,7 @@ pub fn step<S: Source>(
     source: &S,
     request: &StepIssues,
     throttle: &mut Throttle,
-) -> Result<IssueStep, S::Error> {
+) -> Result<IssueStep, StoreError> {
     let run = Run { source, query: &request.query, rendering: Rendering::of_step(request) };
     let (total_hits, page) = run.request(Request::of_step(request), throttle)?;
     match page {
@@ -74,7 +74,7 @@ struct Run<'r, S> {
 type Answer = (Option<u64>, Option<RenderedPage>);
 
 impl<S: Source> Run<'_, S> {
-    fn request(&self, request: Request<'_>, throttle: &mut Throttle) -> Result<Answer, S::Error> {
+    fn request(&self, request: Request<'_>, throttle: &mut Throttle) -> Result<Answer, StoreError> {
         let plan = match Planned::of(request, self.source.thresholds()) {
             Planned::Plan(plan) => plan,
             Planned::Refine(by_agents) => {
@@ -90,7 +90,7 @@ impl<S: Source> Run<'_, S> {
         self.plan(plan, throttle)
     }
 
-    fn plan(&self, plan: Plan<'_>, throttle: &mut Throttle) -> Result<Answer, S::Error> {
+    fn plan(&self, plan: Plan<'_>, throttle: &mut Throttle) -> Result<Answer, StoreError> {
         let Plan { total, page } = plan;
         let (total, page) = match (total, page) {
             (Some(Total::Counters(total)), page) => {
@@ -119,7 +119,7 @@ impl<S: Source> Run<'_, S> {
     }
 
     /// A page of a set, and the size of that set.
-    fn counted_set(&self, page: &SetPage, throttle: &mut Throttle) -> Result<Answer, S::Error> {
+    fn counted_set(&self, page: &SetPage, throttle: &mut Throttle) -> Result<Answer, StoreError> {
         let found = find::all(self.source, &page.matches, self.query, throttle)?;
         let mut part = page.part;
         part.limit = part.limit.min(found.len().saturating_sub(part.offset));
@@ -133,7 +133,7 @@ impl<S: Source> Run<'_, S> {
         page: Page<'_>,
         total: Option<u64>,
         throttle: &mut Throttle,
-    ) -> Result<Option<RenderedPage>, S::Error> {
+    ) -> Result<Option<RenderedPage>, StoreError> {
         let room = |offset: u64| total.map_or(u64::MAX, |total| total.saturating_sub(offset));
         Ok(Some(match page {
             Page::Nothing => return Ok(None),
@@ -156,7 +156,7 @@ impl<S: Source> Run<'_, S> {
         }))
     }
 
-    fn rows(&self, rows: &[u32]) -> Result<RenderedPage, S::Error> {
+    fn rows(&self, rows: &[u32]) -> Result<RenderedPage, StoreError> {
         if rows.is_empty() {
             return Ok(RenderedPage::default());
         }

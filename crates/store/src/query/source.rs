@@ -6,22 +6,23 @@
 use std::collections::BTreeMap;
 
 use caseload_model::issue::attachment_url::find_in_messages;
-use caseload_model::issue::{IssueFragments, ListVersionHasher, TermKind, write_issue};
+use caseload_model::issue::{IssueFragments, ListVersionHasher, write_issue};
 use caseload_model::issue_query::{
     IssueQuery, IssueView, ListPosition, SortKey, SortOrder, TimeRange,
 };
-use caseload_model::time::UnixMillis;
 use roaring::RoaringBitmap;
 
 use super::counters::CounterSum;
-use super::days::{DaySplit, Days};
 use super::index::Index;
 use super::matches::Matches;
 use super::plan::Scan;
 use super::search::TextSearch;
+use super::stored_sets::{SetStore, StoredSets, TimedRow};
 use super::thresholds::Thresholds;
+use crate::idempotency::CommandStore as _;
+use crate::sql::Sql as _;
 use crate::throttle::Throttle;
-use crate::{ListIssues, StepForm, StepIssues, StoreError};
+use crate::{ListIssues, StepForm, StepIssues, StoreError, values};
 
 /// The summands of a total, in one question.
 #[derive(Debug, Clone, Copy)]
@@ -125,15 +126,6 @@ const LONG_GROWTH: usize = 8;
 /// Room for the names of an issue's members.
 const NAMES_BYTES: usize = 1 << 10;
 
-/// A row with its place in an order. Issues have unique instants of creation, so a backend may
-/// leave out the id there. Of core profiles, rows have the order of ids, and `id` is the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TimedRow {
-    pub at: UnixMillis,
-    pub id: u64,
-    pub row: u32,
-}
-
 /// Which fragments with texts are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each fragment")]
@@ -157,26 +149,17 @@ pub struct IssueTexts<'i> {
 
 /// Rows of a domain by their times, in one snapshot: those of issues or of core profiles.
 pub trait TimedRows {
-    type Error: From<StoreError>;
-
     /// Whether no two rows have the same instant of creation. Their ids are then not compared.
     const CREATED_ONE_BY_ONE: bool;
+
+    type Store: SetStore;
 
     fn thresholds(&self) -> Thresholds {
         Thresholds::USUAL
     }
 
-    /// The issues in a span of time: whole days from their sets, the ends from the index.
-    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Self::Error>;
-
-    /// Visits the set of each day that has issues, in order, until `visit` returns false.
-    fn walk_days(
-        &self,
-        key: SortKey,
-        order: SortOrder,
-        days: Days,
-        visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Self::Error>,
-    ) -> Result<(), Self::Error>;
+    /// Their sets.
+    fn sets(&self) -> StoredSets<'_, Self::Store>;
 
     /// Visits the issues of a span of time, in order, until `visit` returns false.
     fn walk_span(
@@ -184,16 +167,8 @@ pub trait TimedRows {
         key: SortKey,
         order: SortOrder,
         span: TimeRange,
-        visit: impl FnMut(TimedRow) -> Result<bool, Self::Error>,
-    ) -> Result<(), Self::Error>;
-
-    /// Visits one of the times, and the id, of each of these issues, in any order.
-    fn instants(
-        &self,
-        key: SortKey,
-        rows: &RoaringBitmap,
-        visit: impl FnMut(TimedRow),
-    ) -> Result<(), Self::Error>;
+        visit: impl FnMut(TimedRow) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError>;
 }
 
 /// The issues of a domain, in one snapshot.
@@ -203,23 +178,23 @@ pub trait Source: TimedRows {
 
     /// The issues in the set and the spans. In which order and how many at a time the leaves of the
     /// set are read is the backend's choice.
-    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Self::Error>;
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError>;
 
     /// Visits id and address of every agent.
-    fn agents(&self, visit: impl FnMut(&str, &str)) -> Result<(), Self::Error>;
-
-    /// Visits each term of a kind with the set of all its issues. The kind is not sparse.
-    fn walk_terms(
-        &self,
-        kind: TermKind,
-        visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Self::Error>,
-    ) -> Result<(), Self::Error>;
+    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
+        let store = self.sets().store;
+        let select = "SELECT id, email FROM agents WHERE domain_id = ?1";
+        store.each(select, values![store.domain()], &mut |row| {
+            visit(&row.get::<String>(0)?, &row.get::<String>(1)?);
+            Ok(())
+        })
+    }
 
     /// The sum of the counters, and the count at each end.
-    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), Self::Error>;
+    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError>;
 
     /// The sums of counters day by day.
-    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, Self::Error>;
+    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, StoreError>;
 
     /// Renders the selected issues until the page has as many issues or bytes as it may have; one
     /// issue at least.
@@ -227,7 +202,7 @@ pub trait Source: TimedRows {
         &self,
         selection: Selection<'_>,
         rendering: &Rendering,
-    ) -> Result<RenderedPage, Self::Error>;
+    ) -> Result<RenderedPage, StoreError>;
 
     /// The issues of a search that pass: those that [`search`](super::texts::search) finds, on
     /// one reader or on several.
@@ -235,13 +210,13 @@ pub trait Source: TimedRows {
         &self,
         search: &TextSearch<'_>,
         throttle: &mut Throttle,
-    ) -> Result<RoaringBitmap, Self::Error>;
+    ) -> Result<RoaringBitmap, StoreError>;
 
     /// Visits texts of these issues, in the order given, until `visit` returns false.
     fn texts(
         &self,
         fragments: TextFragments,
         rows: &[u32],
-        visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, Self::Error>,
-    ) -> Result<(), Self::Error>;
+        visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError>;
 }

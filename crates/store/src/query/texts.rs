@@ -9,6 +9,7 @@ use super::matches::{has_words, tests_text_of_fields};
 use super::order::RowTest;
 use super::search::TextSearch;
 use super::source::{IssueTexts, Source, TextFragments};
+use crate::StoreError;
 use crate::throttle::Throttle;
 
 /// Holds the texts of issues against a query.
@@ -64,7 +65,7 @@ impl<'t> TextTest<'t> {
         source: &S,
         rows: &[u32],
         mut report: impl FnMut(u32, bool) -> bool,
-    ) -> Result<(), S::Error> {
+    ) -> Result<(), StoreError> {
         source.texts(self.fragments(), rows, |row, texts| {
             self.throttle.step()?;
             Ok(report(row, self.passes(texts)))
@@ -112,7 +113,7 @@ pub(super) struct TestOf<'t, S> {
     pub(super) texts: TextTest<'t>,
 }
 
-impl<S: Source> RowTest<S::Error> for TestOf<'_, S> {
+impl<S: Source> RowTest for TestOf<'_, S> {
     fn at_once(&self) -> usize {
         S::TEXTS_PER_QUESTION
     }
@@ -121,7 +122,7 @@ impl<S: Source> RowTest<S::Error> for TestOf<'_, S> {
         &mut self,
         rows: &[u32],
         report: &mut dyn FnMut(u32, bool) -> bool,
-    ) -> Result<(), S::Error> {
+    ) -> Result<(), StoreError> {
         self.texts.test(self.source, rows, report)
     }
 }
@@ -131,7 +132,7 @@ pub fn search<S: Source>(
     source: &S,
     search: &TextSearch<'_>,
     throttle: &mut Throttle,
-) -> Result<RoaringBitmap, S::Error> {
+) -> Result<RoaringBitmap, StoreError> {
     let mut test = TextTest::new(search.query(), throttle);
     let mut passed = RoaringBitmap::new();
     loop {

@@ -4,6 +4,7 @@
 use super::counters::Counted;
 use super::plan::{CounterTotal, PartialDays};
 use super::source::{CountQuestion, Source};
+use crate::StoreError;
 
 impl CounterTotal {
     /// The question for the total; without the partial days if these are counted by sets.
@@ -24,7 +25,7 @@ impl CounterTotal {
     }
 
     /// Asks for the total and its summands.
-    pub fn count<S: Source>(&self, source: &S) -> Result<Counted, S::Error> {
+    pub fn count<S: Source>(&self, source: &S) -> Result<Counted, StoreError> {
         let mut counted = self.counted(source.count(&self.question())?);
         if let PartialDays::Sets(ends) = &self.partial_days {
             let counts = [&mut counted.before, &mut counted.after];

@@ -8,6 +8,7 @@ use super::issue_grams::{ALL_TEXTS, read_grams};
 use super::postings::decode;
 use super::settle::State;
 use super::tables::all_grams;
+use crate::StoreError;
 use crate::check::Findings;
 use crate::query::Source;
 use crate::sql::Sql;
@@ -19,7 +20,7 @@ pub fn check<S: Source>(
     source: &S,
     (domain, name): (DomainId, &str),
     findings: &mut Findings,
-) -> Result<u64, S::Error> {
+) -> Result<u64, StoreError> {
     let state = State::read(sql, source, domain)?;
     let mut settled = 0;
     let mut missing = &state.there - &state.marked;

@@ -61,7 +61,7 @@ impl State {
         sql: &impl Sql,
         source: &S,
         domain: DomainId,
-    ) -> Result<Self, S::Error> {
+    ) -> Result<Self, StoreError> {
         let (marks, segments) = (marks(sql, domain)?, segments(sql, domain)?);
         let there = source.matches(&Matches::every())?;
         let written = marks.iter().filter(|mark| !mark.mark.erased);
@@ -91,7 +91,7 @@ pub fn plan<'s, S: Source, Q: Sql>(
     sql: &'s Q,
     source: impl Fn(&'s Q, DomainId) -> S,
     how: SettleTexts,
-) -> Result<Option<Settling>, S::Error> {
+) -> Result<Option<Settling>, StoreError> {
     for (domain, [written, erased]) in marked_domains(sql)? {
         if how == SettleTexts::Due && written.max(erased) < MARKED_MIN {
             continue;
@@ -199,7 +199,7 @@ impl Step {
         state: &State,
         source: &S,
         domain: DomainId,
-    ) -> Result<Settling, S::Error> {
+    ) -> Result<Settling, StoreError> {
         let segment = if self.rows.is_empty() { None } else { Some(build(source, &self.rows)?) };
         let number = |place: &usize| state.segments[*place].number;
         Ok(Settling {
@@ -214,7 +214,7 @@ impl Step {
 }
 
 /// Builds a segment of these rows.
-fn build<S: Source>(source: &S, rows: &RoaringBitmap) -> Result<NewSegment, S::Error> {
+fn build<S: Source>(source: &S, rows: &RoaringBitmap) -> Result<NewSegment, StoreError> {
     let mut places: Vec<Vec<u16>> = vec![Vec::new(); BUCKETS];
     let (mut grams, mut place) = (GramSet::default(), 0);
     let numbers: Vec<u32> = rows.iter().collect();

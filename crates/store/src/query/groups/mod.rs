@@ -20,7 +20,7 @@ use super::matches::{Matches, is_expensive, selects_agent};
 use super::plan::{contradicts_itself, without_idle_filters};
 use super::source::Source;
 use crate::throttle::Throttle;
-use crate::{CountIssues, IssueCounts};
+use crate::{CountIssues, IssueCounts, StoreError};
 
 /// Whether counting may take long: it joins many sets, or reads the time of each match.
 pub fn is_expensive_count(request: &CountIssues) -> bool {
@@ -34,7 +34,7 @@ pub fn count<S: Source>(
     source: &S,
     request: &CountIssues,
     throttle: &mut Throttle,
-) -> Result<IssueCounts, S::Error> {
+) -> Result<IssueCounts, StoreError> {
     let (query, grouping) = (without_idle_filters(&request.query), &request.grouping);
     if contradicts_itself(&query) {
         return Ok(IssueCounts::default());
@@ -65,7 +65,7 @@ pub fn count<S: Source>(
 }
 
 /// All issues by a period of UTC.
-fn from_counters<S: Source>(source: &S, by: Group) -> Result<(u64, Vec<CountedGroup>), S::Error> {
+fn from_counters<S: Source>(source: &S, by: Group) -> Result<(u64, Vec<CountedGroup>), StoreError> {
     let Some((key, period)) = by.time() else { return Ok((0, Vec::new())) };
     let mut groups = BTreeMap::new();
     let mut total = 0;
@@ -81,7 +81,7 @@ fn from_counters<S: Source>(source: &S, by: Group) -> Result<(u64, Vec<CountedGr
 }
 
 /// The agents that the condition on addresses of assignees selects.
-fn assignees<S: Source>(source: &S, query: &IssueQuery) -> Result<Vec<String>, S::Error> {
+fn assignees<S: Source>(source: &S, query: &IssueQuery) -> Result<Vec<String>, StoreError> {
     let condition = &query.assignee_emails;
     let mut assignees = Vec::new();
     if !condition.is_unbounded() {

@@ -38,7 +38,7 @@ pub(super) fn of<S: Source>(
     (query, zone): (&IssueQuery, &Zone),
     found: &RoaringBitmap,
     throttle: &mut Throttle,
-) -> Result<Vec<Part>, S::Error> {
+) -> Result<Vec<Part>, StoreError> {
     let mut parts = match (by.time(), kind_of(by)) {
         (Some((key, period)), _) if zone.is_utc() => by_days(source, key, period, query, found)?,
         (Some((key, period)), _) => by_instants(source, key, (period, zone), found, throttle)?,
@@ -84,14 +84,14 @@ fn by_days<S: Source>(
     period: Period,
     query: &IssueQuery,
     found: &RoaringBitmap,
-) -> Result<Parts, S::Error> {
+) -> Result<Parts, StoreError> {
     let mut parts = Parts::new();
     let mut left = found.len();
     if left == 0 {
         return Ok(parts);
     }
     let days = DaySplit::of(range_of(query, key)).touched();
-    source.walk_days(key, SortOrder::Ascending, days, |day, rows| {
+    source.sets().walk_days(key, SortOrder::Ascending, days, |day, rows| {
         let rows = rows & found;
         if !rows.is_empty() {
             left -= rows.len();
@@ -108,13 +108,13 @@ fn by_instants<S: Source>(
     (period, zone): (Period, &Zone),
     found: &RoaringBitmap,
     throttle: &mut Throttle,
-) -> Result<Parts, S::Error> {
+) -> Result<Parts, StoreError> {
     let mut periods = BTreeMap::<i64, Vec<u32>>::new();
     let mut put = |row, at| {
         periods.entry(period.of_day(zone.day_of(at))).or_default().push(row);
     };
     if SpanFilter::of(found.len(), source.thresholds()) == SpanFilter::Instants {
-        source.instants(key, found, |issue| put(issue.row, issue.at))?;
+        source.sets().instants(key, found, |issue| put(issue.row, issue.at))?;
     } else {
         let (all, mut left) = (caseload_model::issue_query::TimeRange::default(), found.len());
         source.walk_span(key, SortOrder::Ascending, all, |issue| {
@@ -139,10 +139,10 @@ fn by_terms<S: Source>(
     kind: TermKind,
     found: &RoaringBitmap,
     throttle: &mut Throttle,
-) -> Result<Parts, S::Error> {
+) -> Result<Parts, StoreError> {
     let mut parts = Parts::new();
     let mut digests = Vec::new();
-    source.walk_terms(kind, |term, rows| {
+    source.sets().each_value(kind, &mut |term, rows| {
         throttle.step()?;
         let rows = rows & found;
         if rows.is_empty() {
@@ -182,7 +182,7 @@ fn name_digests<S: Source>(
     by: Group,
     digests: Vec<(Vec<u8>, RoaringBitmap)>,
     parts: &mut Parts,
-) -> Result<(), S::Error> {
+) -> Result<(), StoreError> {
     let rows: Vec<u32> = digests.iter().filter_map(|(_, rows)| rows.min()).collect();
     let mut digests = digests.into_iter();
     let mut named = 0;
@@ -196,9 +196,9 @@ fn name_digests<S: Source>(
         };
         let page = source.render(Selection::Rows(&rows[named..]), &rendering)?;
         let array = [b"[", &page.body[..], b"]"].concat();
-        let Ok(Json::Array(issues)) = json::parse(&array) else { return Err(unnamed().into()) };
+        let Ok(Json::Array(issues)) = json::parse(&array) else { return Err(unnamed()) };
         if issues.is_empty() {
-            return Err(unnamed().into());
+            return Err(unnamed());
         }
         named += issues.len();
         for (issue, (term, rows)) in issues.iter().zip(digests.by_ref()) {

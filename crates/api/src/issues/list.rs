@@ -1,5 +1,5 @@
-//! `GET /v1/{domain}/issues`: what the list of issues has of its own. The forms of the answer are
-//! those of every list.
+//! `GET /v1/{domain}/issues`: the part of the list of issues in which it differs from other lists.
+//! The forms of the answer are those of every list.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -7,6 +7,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{
     IssueFilter, IssueQuery, IssueView, ListRequest, ListScope, parse_list,
 };
+use caseload_model::parameters::Paging;
 use caseload_model::spelling::unbracketed;
 use caseload_store::query::is_expensive;
 use caseload_store::{IssuePage, IssueStep, ListIssues, StepIssues, StoreFuture};
@@ -17,12 +18,12 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::problem::Problem;
 use crate::http::query::QueryPairs;
+use crate::lists::ListCall;
 use crate::lists::call::list_error;
 use crate::lists::envelope;
+use crate::lists::noun::{ListRead, Noun, StepRead};
 use crate::lists::refusals::accepted;
-use crate::lists::steps::{ListReader, PAGE_BYTES_AHEAD};
 use crate::lists::table::Table;
-use crate::lists::{ListCall, Noun};
 use crate::state::AppState;
 
 /// `GET /v1/{domain}/issues`
@@ -66,28 +67,26 @@ impl Noun for Issues {
         (Table::of_issues(columns), view)
     }
 
-    fn page(call: &ListCall<Self>) -> StoreFuture<'_, IssuePage> {
-        call.state.store.list_issues(ListIssues {
-            domain: call.caller.domain_id,
-            query: call.request.query.clone(),
-            view: call.request.view,
-            paging: call.request.paging,
-            bytes_max: PAGE_BYTES_AHEAD,
-            budget: call.state.config.query_timeout,
-        })
+    fn page(list: ListRead<'_, Self>, paging: Paging) -> StoreFuture<'_, IssuePage> {
+        let ListRead { store, caller, query, view, bytes_max, budget } = list;
+        let domain = caller.domain_id;
+        store.list_issues(ListIssues { domain, query, view, paging, bytes_max, budget })
     }
 
-    fn step(reader: &ListReader<Self>) -> StoreFuture<'_, IssueStep> {
-        reader.state.store.step_issues(StepIssues {
-            domain: reader.caller.domain_id,
-            query: reader.query.clone(),
-            view: reader.view,
-            after: reader.after,
-            issues_max: reader.records_max,
-            bytes_max: reader.bytes_max,
-            form: reader.form,
-            count: reader.count,
-            budget: reader.state.config.query_timeout,
+    fn step(list: ListRead<'_, Self>, step: StepRead<u64>) -> StoreFuture<'_, IssueStep> {
+        let ListRead { store, caller, query, view, bytes_max, budget } = list;
+        let StepRead { after, records_max: issues_max, form, count } = step;
+        let domain = caller.domain_id;
+        store.step_issues(StepIssues {
+            domain,
+            query,
+            view,
+            after,
+            issues_max,
+            bytes_max,
+            form,
+            count,
+            budget,
         })
     }
 

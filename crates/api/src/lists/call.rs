@@ -11,7 +11,7 @@ use http::{HeaderMap, Uri};
 use super::deadline::in_time;
 use super::envelope::{self, Envelope};
 use super::list_error::ListError;
-use super::noun::{Noun, RequestOf};
+use super::noun::{ListRead, Noun, RequestOf};
 use super::place::Place;
 use super::steps::{ListReader, PAGE_BYTES_AHEAD};
 use super::stream::{self, StepReader, StreamForm};
@@ -75,13 +75,22 @@ impl<N: Noun> ListCall<N> {
             records = self.base.inserted(step.body, &step.urls);
             (total, version, rest) = (step.total_hits, step.version, None);
         } else {
-            let page = in_time(self.state.config.query_timeout, N::page(self)).await?;
+            let budget = self.state.config.query_timeout;
+            let list = ListRead {
+                store: &*self.state.store,
+                caller: &self.caller,
+                query: self.request.query.clone(),
+                view: self.request.view,
+                bytes_max: PAGE_BYTES_AHEAD,
+                budget,
+            };
+            let page = in_time(budget, N::page(list, self.request.paging)).await?;
             next = page.last.clone().map(token);
             records = self.base.inserted(page.body, &page.urls);
             (total, version) = (Some(page.total_hits), page.version);
             // The part of a page that is rendered once its reader has the part before it.
             reader.after = page.last.filter(|_| page.more);
-            let left = self.request.paging.page_size - u64::from(page.count);
+            let left = self.request.paging.page_size.saturating_sub(page.count.into());
             rest = reader.after.is_some().then(|| reader.rest_of_page(left));
         }
         let key = N::key(&self.request.query);

@@ -1,6 +1,6 @@
 //! The lists of issues and of profiles: one call for both, the envelope of a page, reading in steps
 //! ahead of a slow reader, streams of lines and of rows, and refusals. Each resource implements
-//! [`Noun`] and knows the meaning of its parameters. Other lists share the parts.
+//! [`Noun`](noun::Noun) and knows the meaning of its parameters. Other lists share the parts.
 
 pub(crate) mod call;
 pub(crate) mod deadline;
@@ -14,4 +14,3 @@ pub(crate) mod stream;
 pub(crate) mod table;
 
 pub(crate) use call::ListCall;
-pub(crate) use noun::Noun;

@@ -10,8 +10,8 @@ use caseload_model::issue_query::ListPosition;
 use caseload_store::{ListStep, StepForm, StoreError};
 use futures_util::stream;
 
-use super::Noun;
 use super::deadline::in_time;
+use super::noun::{ListRead, Noun, StepRead};
 use crate::http::auth::Caller;
 use crate::http::auth::require_working_key;
 use crate::http::base_url::BaseUrl;
@@ -52,7 +52,22 @@ impl<N: Noun> ListReader<N> {
 
     /// Reads a step. The next one follows it.
     pub(crate) async fn step(&mut self) -> Result<ListStep<N::Id>, StoreError> {
-        let step = in_time(self.state.config.query_timeout, N::step(self)).await?;
+        let budget = self.state.config.query_timeout;
+        let list = ListRead {
+            store: &*self.state.store,
+            caller: &self.caller,
+            query: self.query.clone(),
+            view: self.view,
+            bytes_max: self.bytes_max,
+            budget,
+        };
+        let wanted = StepRead {
+            after: self.after.clone(),
+            records_max: self.records_max,
+            form: self.form,
+            count: self.count,
+        };
+        let step = in_time(budget, N::step(list, wanted)).await?;
         if step.last.is_some() {
             self.after.clone_from(&step.last);
         }

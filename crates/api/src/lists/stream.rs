@@ -17,8 +17,8 @@ use caseload_store::{ListStep, StepForm};
 use futures_util::stream;
 use http::header;
 
-use super::Noun;
 use super::list_error::ListError;
+use super::noun::Noun;
 use super::steps::ListReader;
 use super::table::Table;
 use crate::http::connection::LongAnswer;

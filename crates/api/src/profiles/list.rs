@@ -1,10 +1,11 @@
-//! `GET /v2/{domain}/identity/core_profiles` and `…/app_profiles`: what the lists of profiles have
-//! of their own. The forms of the answer are those of every list.
+//! `GET /v2/{domain}/identity/core_profiles` and `…/app_profiles`: the part of these lists in which
+//! they differ from other lists. The forms of the answer are those of every list.
 
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::ListScope;
+use caseload_model::parameters::Paging;
 use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfileListRequest, ProfileQuery, ProfileView, parse_profile_list,
 };
@@ -17,10 +18,10 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::problem::Problem;
 use crate::http::query::QueryPairs;
+use crate::lists::ListCall;
+use crate::lists::noun::{ListRead, Noun, StepRead};
 use crate::lists::refusals::accepted;
-use crate::lists::steps::{ListReader, PAGE_BYTES_AHEAD};
 use crate::lists::table::Table;
-use crate::lists::{ListCall, Noun};
 use crate::state::AppState;
 
 /// The parameters that are not filters.
@@ -101,30 +102,27 @@ impl Noun for Profiles {
         (Table::of_profiles(columns), view)
     }
 
-    fn page(call: &ListCall<Self>) -> StoreFuture<'_, ProfilePage> {
-        call.state.store.list_profiles(ListProfiles {
-            domain: call.caller.domain_id,
-            domain_name: call.caller.domain_name.clone(),
-            query: call.request.query.clone(),
-            view: call.request.view,
-            paging: call.request.paging,
-            bytes_max: PAGE_BYTES_AHEAD,
-            budget: call.state.config.query_timeout,
-        })
+    fn page(list: ListRead<'_, Self>, paging: Paging) -> StoreFuture<'_, ProfilePage> {
+        let ListRead { store, caller, query, view, bytes_max, budget } = list;
+        let (domain, domain_name) = (caller.domain_id, caller.domain_name.clone());
+        let list = ListProfiles { domain, domain_name, query, view, paging, bytes_max, budget };
+        store.list_profiles(list)
     }
 
-    fn step(reader: &ListReader<Self>) -> StoreFuture<'_, ProfileStep> {
-        reader.state.store.step_profiles(StepProfiles {
-            domain: reader.caller.domain_id,
-            domain_name: reader.caller.domain_name.clone(),
-            query: reader.query.clone(),
-            view: reader.view,
-            after: reader.after.clone(),
-            profiles_max: reader.records_max,
-            bytes_max: reader.bytes_max,
-            form: reader.form,
-            count: reader.count,
-            budget: reader.state.config.query_timeout,
+    fn step(list: ListRead<'_, Self>, step: StepRead<ProfileId>) -> StoreFuture<'_, ProfileStep> {
+        let ListRead { store, caller, query, view, bytes_max, budget } = list;
+        let StepRead { after, records_max: profiles_max, form, count } = step;
+        store.step_profiles(StepProfiles {
+            domain: caller.domain_id,
+            domain_name: caller.domain_name.clone(),
+            query,
+            view,
+            after,
+            profiles_max,
+            bytes_max,
+            form,
+            count,
+            budget,
         })
     }
 

@@ -8,7 +8,7 @@ use bench::small_task::small_task;
 use caseload_location::open;
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimTasks, OpenMode, QueueTurn, RenewLeases, SettleTexts, Store};
+use caseload_store::{ClaimTasks, IndexTexts, OpenMode, QueueTurn, RenewLeases, Store};
 
 use super::layout::Layout;
 use super::report::{Report, Row};
@@ -28,7 +28,7 @@ pub(super) async fn measure(layout: &Layout, report: &mut Report) -> Result<()> 
     let domain = DomainId(domain_id(&client, &layout.domains[0].0).await?);
     let mut timer = Timer { layout, report };
     timer.step("a claim that finds no task", async || claim(&*store, 1).await).await?;
-    let settle = async || Ok(store.settle_texts(SettleTexts::Due).await.map(drop)?);
+    let settle = async || Ok(store.index_texts(IndexTexts::Due).await.map(drop)?);
     timer.step("a search for new texts", settle).await?;
     let notify = async || Ok(client.batch_execute("NOTIFY caseload_work").await?);
     timer.step("a wake-up without listeners", notify).await?;

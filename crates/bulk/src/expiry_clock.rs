@@ -12,16 +12,16 @@ use tokio::time::Instant;
 /// By how much the clock may be ahead of the time that has passed, in milliseconds.
 const AHEAD_MS_MAX: i64 = 3_600_000;
 
-/// A time that the clock showed, and the moment.
+/// A time that the clock showed, and when it did.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct ClockSample {
     shown: UnixMillis,
     at: Instant,
 }
 
-impl Look {
-    /// The time that a clock shows at `now` that has gone on from here.
-    fn goes_on(&self, now: Instant) -> i64 {
+impl ClockSample {
+    /// The time that a clock shows at `now` if it continued from here.
+    fn continued(&self, now: Instant) -> i64 {
         let passed = now.saturating_duration_since(self.at);
         self.shown.0.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
     }
@@ -32,10 +32,10 @@ pub(crate) struct ExpiryClock {
     after_start: Duration,
     after_jump: Duration,
     begun: Option<Instant>,
-    /// The last look at a clock that was believed.
-    believed: Option<Look>,
-    /// The look after a jump forward that does not count yet.
-    jumped: Option<Look>,
+    /// The last sample that was believed.
+    believed: Option<ClockSample>,
+    /// The sample after a jump forward that does not count yet.
+    jumped: Option<ClockSample>,
 }
 
 impl ExpiryClock {
@@ -47,11 +47,11 @@ impl ExpiryClock {
     /// The time by which records expire, if the clock shows `shown` now; `None` shortly after the
     /// start.
     pub(crate) fn time(&mut self, shown: UnixMillis, now: Instant) -> Option<UnixMillis> {
-        let look = Look { shown, at: now };
+        let sample = ClockSample { shown, at: now };
         let begun = *self.begun.get_or_insert(now);
-        let expected = self.believed.map_or(shown.0, |last| last.goes_on(now));
-        let time = if self.believes(look, expected) {
-            self.believed = Some(look);
+        let expected = self.believed.map_or(shown.0, |last| last.continued(now));
+        let time = if self.believes(sample, expected) {
+            self.believed = Some(sample);
             shown
         } else {
             UnixMillis(expected)
@@ -60,19 +60,20 @@ impl ExpiryClock {
     }
 
     /// Whether the clock may be right.
-    fn believes(&mut self, look: Look, expected: i64) -> bool {
-        let ahead_ms = look.shown.0.saturating_sub(expected);
+    fn believes(&mut self, sample: ClockSample, expected: i64) -> bool {
+        let ahead_ms = sample.shown.0.saturating_sub(expected);
         if ahead_ms <= AHEAD_MS_MAX {
             self.jumped = None;
             return true;
         }
         // After another jump, in either direction, it waits for the whole time again.
         let same = self.jumped.filter(|jump| {
-            look.shown.0.saturating_sub(jump.goes_on(look.at)).saturating_abs() <= AHEAD_MS_MAX
+            sample.shown.0.saturating_sub(jump.continued(sample.at)).saturating_abs()
+                <= AHEAD_MS_MAX
         });
         let hours = ahead_ms / AHEAD_MS_MAX;
-        let jump = same.unwrap_or(look);
-        if look.at.saturating_duration_since(jump.at) >= self.after_jump {
+        let jump = same.unwrap_or(sample);
+        if sample.at.saturating_duration_since(jump.at) >= self.after_jump {
             tracing::warn!(
                 hours,
                 "the clock remained ahead after a jump: records expire by it now"

@@ -4,7 +4,7 @@
 //! A wake-up announces other work. The runner also polls, for work that no wake-up announces: tasks
 //! from another server, leases that ran out. Of many servers that share a store, a wake-up wakes
 //! all and a few get work, so a server that looks in vain again and again waits before it looks
-//! next ([`Patience`]).
+//! next ([`WakeUpBackoff`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use crate::context::Context;
 use crate::entry_reader::queue_limits;
 use crate::expiry_clock::ExpiryClock;
 use crate::outage::Outage;
-use crate::patience::Patience;
 use crate::purge::purge_loop;
-use crate::settling::settling_loop;
+use crate::text_indexing::text_indexing_loop;
+use crate::wake_up_backoff::WakeUpBackoff;
 use crate::work_in_progress::WorkInProgress;
 use crate::worker;
 use crate::worker_slots::Slots;
@@ -31,7 +31,7 @@ const LEASE: Duration = Duration::from_secs(30);
 /// The default of [`RunnerConfig::work_max`].
 const WORK_MAX: Duration = Duration::from_mins(1);
 /// How often to look for texts to take into the index, by default.
-const SETTLE_EVERY: Duration = Duration::from_secs(1);
+const INDEX_TEXTS_EVERY: Duration = Duration::from_secs(1);
 /// How long a server runs before it removes expired records, by default.
 const PURGE_AFTER_START: Duration = Duration::from_hours(1);
 /// How long a clock goes on after a jump forward before records expire by it, by default.
@@ -54,7 +54,7 @@ pub struct RunnerConfig {
     /// How often to remove expired records.
     pub purge_every: Duration,
     /// How often to look for texts to take into the index.
-    pub settle_every: Duration,
+    pub index_texts_every: Duration,
     /// How long a server runs before it removes anything: a clock may be wrong at first.
     pub purge_after_start: Duration,
     /// How long the clock must go on from a time that it jumped forward to before anything expires
@@ -75,7 +75,7 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
-            settle_every: SETTLE_EVERY,
+            index_texts_every: INDEX_TEXTS_EVERY,
             purge_after_start: PURGE_AFTER_START,
             purge_after_jump: PURGE_AFTER_JUMP,
             work_max: WORK_MAX,
@@ -90,11 +90,11 @@ pub struct Runner {
     stopping: watch::Sender<bool>,
     running: JoinHandle<()>,
     purging: JoinHandle<()>,
-    settling: JoinHandle<()>,
+    text_indexing: JoinHandle<()>,
 }
 
 impl Runner {
-    /// Starts to run tasks, to purge and to settle texts on the current Tokio runtime. Both
+    /// Starts to run tasks, to purge and to index texts on the current Tokio runtime. Both
     /// arguments are usually the same store.
     pub fn start(
         store: Arc<dyn Work>,
@@ -114,17 +114,20 @@ impl Runner {
             one_thread: config.one_thread,
         };
         let expiry = ExpiryClock::new(config.purge_after_start, config.purge_after_jump);
-        let settling =
-            tokio::spawn(settling_loop(context.clone(), upkeep.clone(), config.settle_every));
+        let text_indexing = tokio::spawn(text_indexing_loop(
+            context.clone(),
+            upkeep.clone(),
+            config.index_texts_every,
+        ));
         let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every, expiry));
         let running = tokio::spawn(run(context, config));
-        Self { stopping, running, purging, settling }
+        Self { stopping, running, purging, text_indexing }
     }
 
     /// Stops claiming, waits for the current chunks of the workers and releases the leases.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        for ended in [self.running.await, self.purging.await, self.settling.await] {
+        for ended in [self.running.await, self.purging.await, self.text_indexing.await] {
             if let Err(error) = ended {
                 tracing::error!(%error, "the bulk runner did not end cleanly");
             }
@@ -141,14 +144,14 @@ async fn run(context: Context, config: RunnerConfig) {
     let slots = Arc::new(Slots::new(config.server.clone(), lease_ms, config.tasks_at_once));
     context.store.register(slots.clone());
     let mut workers = JoinSet::new();
-    let mut patience = Patience::new(config.poll_every, Instant::now());
+    let mut backoff = WakeUpBackoff::new(config.poll_every, Instant::now());
     let (mut look, mut woken) = (true, false);
     while !*stopping.borrow() {
         if look {
             wake_ups.borrow_and_update();
             let found = claim(&context, &slots, &mut workers).await > 0;
             // Without a free slot it did not look.
-            patience.looked(found, woken && slots.is_any_free(), Instant::now());
+            backoff.looked(found, woken && slots.is_any_free(), Instant::now());
             woken = false;
             // A claim may have left work for another slot of the same round.
             look = found;
@@ -172,7 +175,7 @@ async fn run(context: Context, config: RunnerConfig) {
                 }
                 woken = true;
             }
-            () = sleep_until(patience.until()), if woken => look = true,
+            () = sleep_until(backoff.until()), if woken => look = true,
             () = tokio::time::sleep(config.poll_every) => look = true,
         }
     }

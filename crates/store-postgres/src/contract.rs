@@ -1,19 +1,15 @@
 //! Running tasks and keeping the store: the capabilities that only this backend can implement. The
 //! others are those of every [`Backend`].
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use caseload_model::ids::DomainId;
-use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
-use caseload_store::issues::write;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
     ApplyChunk, Backend, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
-    CreateBackup, FailAttempt, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics,
+    CreateBackup, FailAttempt, IndexTexts, RenewLeases, StoreError, StoreFuture, StoreMetrics,
     Upkeep, Work,
 };
 use tokio::sync::watch;
@@ -74,15 +70,6 @@ impl Work for PostgresStore {
             self.wake();
             Ok(())
         })
-    }
-
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))
-    }
-
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -172,8 +159,8 @@ impl Upkeep for PostgresStore {
         })
     }
 
-    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
-        Box::pin(issues::settle(&self.engine, how))
+    fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool> {
+        Box::pin(issues::index_texts(&self.engine, how))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

@@ -21,7 +21,7 @@ use crate::address::PostgresAddress;
 use crate::engine::{BlockingClient, Engine, Listener, READ_BUDGET};
 use crate::node_watch::NodeWatch;
 use crate::probe::Probe;
-use crate::tasks::{Avoided, Leases};
+use crate::tasks::{DomainsOnHold, Leases};
 use crate::tx::DomainTx;
 use crate::{check, copy, domains, issues, notify, tasks};
 
@@ -34,7 +34,7 @@ pub struct PostgresStore {
     pub(crate) compactor: issues::Compactor,
     pub(crate) wake_ups: Arc<watch::Sender<u64>>,
     pub(crate) leases: Leases,
-    pub(crate) avoided: Avoided,
+    pub(crate) avoided: DomainsOnHold,
     /// Tasks that this server completed since the store was opened.
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
     /// Receives notifications of other servers; admin commands have none.
@@ -83,7 +83,7 @@ impl PostgresStore {
             probe: Probe::default(),
             wake_ups,
             leases: Leases::default(),
-            avoided: Avoided::default(),
+            avoided: DomainsOnHold::default(),
             completed: Mutex::default(),
             listener: Mutex::new(listener),
             node_watch: Mutex::new(node_watch),

@@ -1,19 +1,15 @@
 //! Running tasks and keeping the store: the capabilities that only this backend can implement. The
 //! others are those of every [`Backend`].
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use caseload_model::ids::DomainId;
-use caseload_model::issue::DeskAddresses;
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
-use caseload_store::issues::write;
 use caseload_store::tasks as rules;
 use caseload_store::{
     ApplyChunk, Backend, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
-    CreateBackup, FailAttempt, RenewLeases, SettleTexts, StoreFuture, StoreMetrics, Upkeep, Work,
+    CreateBackup, FailAttempt, IndexTexts, RenewLeases, StoreFuture, StoreMetrics, Upkeep, Work,
     WorkerSlots,
 };
 use rusqlite::Connection;
@@ -45,15 +41,6 @@ impl Work for SqliteStore {
             self.wake();
             Ok(())
         })
-    }
-
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))
-    }
-
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -129,8 +116,8 @@ impl Upkeep for SqliteStore {
         })
     }
 
-    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
-        boxed(issues::settle(&self.engine, how))
+    fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool> {
+        boxed(issues::index_texts(&self.engine, how))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

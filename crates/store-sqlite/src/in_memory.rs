@@ -12,7 +12,7 @@ use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::issues::write;
 use caseload_store::sql::{Query, Sql as _};
-use caseload_store::tasks::{self as rules, Begun, QueuePlace};
+use caseload_store::tasks::{self as rules, ClaimResult, QueuePlace};
 use caseload_store::{
     ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain,
     CreateTask, Domain, FailAttempt, Idempotent, ListTasks, PackedBlock, RecordBlock, RecordKind,
@@ -192,7 +192,11 @@ impl InMemoryStore {
     }
 
     /// Leases one of these tasks. The caller knows whether another server has leased it since.
-    pub fn begin(&self, place: &QueuePlace, command: &ClaimTasks) -> Result<Begun, StoreError> {
+    pub fn begin(
+        &self,
+        place: &QueuePlace,
+        command: &ClaimTasks,
+    ) -> Result<ClaimResult, StoreError> {
         self.write(|conn| tasks::begin(Tx(conn), place, command))
     }
 

@@ -30,9 +30,9 @@ pub enum Failpoint {
     /// A step of a purge is committed.
     PurgeAfterCommit,
     /// A segment of the text index is written but not committed.
-    SettleBeforeCommit,
+    IndexTextsBeforeCommit,
     /// A segment of the text index is committed.
-    SettleAfterCommit,
+    IndexTextsAfterCommit,
     /// Rows of a copy are written but not committed.
     CopyBeforeCommit,
     /// Rows of a copy are committed with its progress.
@@ -46,8 +46,9 @@ impl Failpoint {
     pub const OF_A_COPY: [Self; 3] =
         [Self::CopyBeforeCommit, Self::CopyAfterCommit, Self::CopyBeforeFinish];
 
-    /// The failpoints of settling texts.
-    pub const OF_SETTLING: [Self; 2] = [Self::SettleBeforeCommit, Self::SettleAfterCommit];
+    /// The failpoints of indexing texts.
+    pub const OF_TEXT_INDEXING: [Self; 2] =
+        [Self::IndexTextsBeforeCommit, Self::IndexTextsAfterCommit];
 
     /// The failpoints of a server.
     pub const OF_A_SERVER: [Self; 12] = [

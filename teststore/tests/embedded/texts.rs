@@ -1,4 +1,4 @@
-//! The text index on SQLite: a kill in the middle of settling, an old store that gets the index
+//! The text index on SQLite: a kill in the middle of indexing, an old store that gets the index
 //! while it serves, and damage that the check names.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
 use caseload_store::failpoint::Failpoint;
-use caseload_store::{CreateTask, Domain, ListIssues, SettleTexts, Store, StoreError};
+use caseload_store::{CreateTask, Domain, IndexTexts, ListIssues, Store, StoreError};
 use caseload_testdata::SplitMix;
 use rusqlite::Connection;
 use serde_json::json;
@@ -17,7 +17,7 @@ use super::failpoints::{came_to_its_end, planned};
 use super::{admin, file, server};
 use crate::suite::issue_writes::create;
 use crate::suite::support::{NOW, assert_sound, domain, run, run_command, task_of};
-use crate::suite::texts::{listed, settled};
+use crate::suite::texts::{indexed, listed};
 
 const ISSUES: u64 = 300;
 
@@ -38,15 +38,17 @@ fn count(folder: &Path, table: &str) -> i64 {
 /// Not a test by itself: other tests start it as a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_settles() {
-    let Some(folder) = planned(Failpoint::OF_SETTLING) else { return };
+    let Some(folder) = planned(Failpoint::OF_TEXT_INDEXING) else { return };
     let store = server(&folder).unwrap();
-    while store.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while store.index_texts(IndexTexts::Everything).await.unwrap() {}
     store.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settling_that_is_killed_goes_on_after_a_restart() {
-    for (place, left) in [(Failpoint::SettleBeforeCommit, 1), (Failpoint::SettleAfterCommit, 0)] {
+async fn indexing_that_is_killed_goes_on_after_a_restart() {
+    for (place, left) in
+        [(Failpoint::IndexTextsBeforeCommit, 1), (Failpoint::IndexTextsAfterCommit, 0)]
+    {
         let folder = tempfile::tempdir().unwrap();
         fill(folder.path()).await;
         let child =
@@ -70,7 +72,7 @@ async fn an_old_store_is_settled_step_by_step_while_it_serves() {
     let entry = |n: u64| json!({"id": n, "created_at": n, "title": format!("number {n}.")});
     let entries: Vec<_> = (1..=9500).map(|n| entry(n).to_string()).collect();
     run(&store, &acme, "t", Action::ImportIssues, &entries).await;
-    while store.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while store.index_texts(IndexTexts::Everything).await.unwrap() {}
     store.close().await.unwrap();
     drop(store);
     let conn = Connection::open(file(folder.path())).unwrap();
@@ -91,13 +93,13 @@ async fn an_old_store_is_settled_step_by_step_while_it_serves() {
         let body = format!("written after {steps} steps");
         create(&store, &acme, &[("message-body", &body)]).await;
         assert_eq!(hits(&body.to_uppercase()).await, 1);
-        if !store.settle_texts(SettleTexts::Due).await.unwrap() {
+        if !store.index_texts(IndexTexts::Due).await.unwrap() {
             break;
         }
         steps += 1;
     }
     assert_eq!(steps, 2, "of 8,192 issues, and of the rest");
-    assert!(settled(&store).await >= 9500);
+    assert!(indexed(&store).await >= 9500);
 }
 
 /// Two readers share a search of so many issues. Each write moves a word from the first issue to
@@ -141,7 +143,7 @@ async fn a_flipped_bit_of_the_text_index_is_named_or_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path()).await;
     let store = server(folder.path()).unwrap();
-    while store.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while store.index_texts(IndexTexts::Everything).await.unwrap() {}
     let acme = store.domains().await.unwrap().remove(0);
     store.close().await.unwrap();
     drop(store);
@@ -204,7 +206,7 @@ async fn a_check_names_damage_to_the_text_index() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path()).await;
     let store = server(folder.path()).unwrap();
-    while store.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while store.index_texts(IndexTexts::Everything).await.unwrap() {}
     assert_sound(&store).await;
     store.close().await.unwrap();
     let one = "(SELECT bucket FROM issue_text_grams ORDER BY length(rows) DESC LIMIT 1)";

@@ -1,10 +1,10 @@
 //! The text index on PostgreSQL: connections that break at each statement of a step, and two
-//! servers that settle at once while issues are written.
+//! servers that index at once while issues are written.
 
 use std::sync::Arc;
 
 use caseload_model::task::Action;
-use caseload_store::{Domain, SettleTexts, Store, StoreError};
+use caseload_store::{Domain, IndexTexts, Store, StoreError};
 use serde_json::json;
 use tokio::join;
 
@@ -13,7 +13,7 @@ use super::cutter::{Cut, Cutter};
 use super::database::opened;
 use crate::suite::issue_writes::create;
 use crate::suite::support::{assert_sound, domain, run};
-use crate::suite::texts::{listed, settled};
+use crate::suite::texts::{indexed, listed};
 
 /// Issues of an import.
 const ISSUES: u64 = 30;
@@ -30,14 +30,14 @@ async fn hits(store: &Arc<dyn Store>, domain: &Domain, text: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settling_survives_a_lost_connection_at_every_statement() {
+async fn indexing_survives_a_lost_connection_at_every_statement() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
     let (direct, cut) = (database.server(), opened(cutter.url()));
     let acme = domain(&direct, "acme").await;
     // A connection prepares each statement once. The first step prepares all of them.
     import(&direct, &acme, "warm", ISSUES).await;
-    while cut.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while cut.index_texts(IndexTexts::Everything).await.unwrap() {}
     let mut issues = ISSUES;
     for side in [Cut::Before, Cut::After] {
         for nth in 1.. {
@@ -46,7 +46,7 @@ async fn settling_survives_a_lost_connection_at_every_statement() {
             issues += ISSUES;
             cutter.plan(nth, side);
             loop {
-                match cut.settle_texts(SettleTexts::Everything).await {
+                match cut.index_texts(IndexTexts::Everything).await {
                     Ok(false) => break,
                     Ok(true) | Err(StoreError::Unreachable(_)) => {
                         assert_eq!(hits(&direct, &acme, &format!("of {name}.")).await, ISSUES);
@@ -55,7 +55,7 @@ async fn settling_survives_a_lost_connection_at_every_statement() {
                 }
             }
             let was_cut = cutter.was_cut();
-            assert_eq!(settled(&direct).await, issues, "{name}");
+            assert_eq!(indexed(&direct).await, issues, "{name}");
             if !was_cut {
                 assert!(nth > 8, "a step has more than {nth} statements");
                 break;
@@ -70,9 +70,9 @@ async fn two_servers_settle_at_once() {
     let servers = [database.server(), database.server(), database.server()];
     let acme = domain(&servers[0], "acme").await;
     import(&servers[0], &acme, "first", 2000).await;
-    let settle = async |store: &Arc<dyn Store>| {
+    let index = async |store: &Arc<dyn Store>| {
         for _ in 0..20 {
-            store.settle_texts(SettleTexts::Everything).await.unwrap();
+            store.index_texts(IndexTexts::Everything).await.unwrap();
         }
     };
     let write = async || {
@@ -82,9 +82,9 @@ async fn two_servers_settle_at_once() {
             assert_eq!(hits(&servers[2], &acme, "written by a").await, round + 1);
         }
     };
-    join!(settle(&servers[0]), settle(&servers[1]), write());
-    while servers[0].settle_texts(SettleTexts::Everything).await.unwrap() {}
-    assert_eq!(settled(&servers[1]).await, 2010);
+    join!(index(&servers[0]), index(&servers[1]), write());
+    while servers[0].index_texts(IndexTexts::Everything).await.unwrap() {}
+    assert_eq!(indexed(&servers[1]).await, 2010);
     assert_eq!(hits(&servers[1], &acme, "written by a").await, 10);
     assert_sound(&servers[2]).await;
 }

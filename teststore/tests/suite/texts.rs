@@ -7,7 +7,7 @@ use std::sync::Arc;
 use caseload_model::fold::fold;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
-use caseload_store::{Domain, SettleTexts, Store};
+use caseload_store::{Domain, IndexTexts, Store};
 use caseload_testdata::SplitMix;
 use serde_json::{Value, json};
 
@@ -194,8 +194,8 @@ pub(crate) async fn random_writes_are_found_before_and_after_the_index_takes_the
                 delete(&store, domain, &format!("d{round}"), &some).await;
             }
             _ => {
-                let how = [SettleTexts::Due, SettleTexts::Erasures, SettleTexts::Everything];
-                store.settle_texts(random.pick(&how)).await.unwrap();
+                let how = [IndexTexts::Due, IndexTexts::Erasures, IndexTexts::Everything];
+                store.index_texts(random.pick(&how)).await.unwrap();
             }
         }
         for domain in &domains {
@@ -205,11 +205,11 @@ pub(crate) async fn random_writes_are_found_before_and_after_the_index_takes_the
             assert_sound(&store).await;
         }
     }
-    while store.settle_texts(SettleTexts::Everything).await.unwrap() {}
+    while store.index_texts(IndexTexts::Everything).await.unwrap() {}
     for domain in &domains {
         search(&store, domain, &mut random).await;
     }
-    assert_eq!(settled(&store).await, issues_of(&store, &domains).await);
+    assert_eq!(indexed(&store).await, issues_of(&store, &domains).await);
 }
 
 /// An issue whose texts are written again and again leaves a mark each time, which every filter on
@@ -218,13 +218,13 @@ pub(crate) async fn many_writes_of_one_issue_are_settled(store: Arc<dyn Store>) 
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "t", Action::ImportIssues, &[r#"{"id":1,"created_at":1}"#.to_owned()]).await;
     for _ in 0..1023 {
-        assert!(!store.settle_texts(SettleTexts::Due).await.unwrap(), "it is left for later");
+        assert!(!store.index_texts(IndexTexts::Due).await.unwrap(), "it is left for later");
         let again = message(&acme, 1, &[("message-body", "again")]);
         store.add_message(again).await.unwrap();
     }
-    assert!(store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert_eq!(settled(&store).await, 1);
+    assert!(store.index_texts(IndexTexts::Due).await.unwrap());
+    assert!(!store.index_texts(IndexTexts::Due).await.unwrap());
+    assert_eq!(indexed(&store).await, 1);
     assert_sound(&store).await;
 }
 
@@ -235,10 +235,10 @@ pub(crate) async fn marks_of_issues_that_are_gone_do_not_stay(store: Arc<dyn Sto
     let entries: Vec<_> = (1..=1100).map(|n| entry(n).to_string()).collect();
     run(&store, &acme, "t", Action::ImportIssues, &entries).await;
     delete(&store, &acme, "d", &(1..=200).collect::<Vec<_>>()).await;
-    assert!(store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert_eq!(settled(&store).await, 900);
-    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert!(!store.settle_texts(SettleTexts::Everything).await.unwrap(), "no mark is left");
+    assert!(store.index_texts(IndexTexts::Due).await.unwrap());
+    assert_eq!(indexed(&store).await, 900);
+    assert!(!store.index_texts(IndexTexts::Due).await.unwrap());
+    assert!(!store.index_texts(IndexTexts::Everything).await.unwrap(), "no mark is left");
 }
 
 async fn issues_of(store: &Arc<dyn Store>, domains: &[Domain]) -> u64 {
@@ -250,7 +250,7 @@ async fn issues_of(store: &Arc<dyn Store>, domains: &[Domain]) -> u64 {
 }
 
 /// The issues in segments, by a check that finds nothing wrong.
-pub(crate) async fn settled(store: &Arc<dyn Store>) -> u64 {
+pub(crate) async fn indexed(store: &Arc<dyn Store>) -> u64 {
     assert_sound(store).await;
     let verified = store.check().await.unwrap().verified;
     let found = verified.iter().find(|(part, _)| part == "issues in the text index");
@@ -264,21 +264,21 @@ pub(crate) async fn many_issues_are_settled_in_steps_and_a_few_are_left_for_late
     let entry = |n: u64| json!({"id": n, "created_at": n, "title": format!("number {n}.")});
     let entries: Vec<_> = (1..=9300).map(|n| entry(n).to_string()).collect();
     run(&store, &acme, "t", Action::ImportIssues, &entries).await;
-    assert_eq!(settled(&store).await, 0);
-    assert!(store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert_eq!(settled(&store).await, 8192, "a segment");
-    assert!(store.settle_texts(SettleTexts::Due).await.unwrap());
-    assert_eq!(settled(&store).await, 9300);
-    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap());
+    assert_eq!(indexed(&store).await, 0);
+    assert!(store.index_texts(IndexTexts::Due).await.unwrap());
+    assert_eq!(indexed(&store).await, 8192, "a segment");
+    assert!(store.index_texts(IndexTexts::Due).await.unwrap());
+    assert_eq!(indexed(&store).await, 9300);
+    assert!(!store.index_texts(IndexTexts::Due).await.unwrap());
     let hits = async |text: &str| listed(&store, &acme, Some(("text", text.to_owned()))).await.1;
     assert_eq!((hits("number 8192.").await, hits("NUMBER 93").await), (1, 12));
     create(&store, &acme, &[("message-body", "one more")]).await;
-    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap(), "it is left for later");
-    assert_eq!((settled(&store).await, hits("one more").await), (9300, 1));
+    assert!(!store.index_texts(IndexTexts::Due).await.unwrap(), "it is left for later");
+    assert_eq!((indexed(&store).await, hits("one more").await), (9300, 1));
     delete(&store, &acme, "d", &[8192, 8193]).await;
     assert_eq!(hits("number 819").await, 9);
-    assert!(!store.settle_texts(SettleTexts::Due).await.unwrap(), "so are deletions");
-    while store.settle_texts(SettleTexts::Erasures).await.unwrap() {}
-    assert_eq!(settled(&store).await, 9298);
+    assert!(!store.index_texts(IndexTexts::Due).await.unwrap(), "so are deletions");
+    while store.index_texts(IndexTexts::Erasures).await.unwrap() {}
+    assert_eq!(indexed(&store).await, 9298);
     assert_eq!((hits("number 819").await, hits("one more").await), (9, 1));
 }

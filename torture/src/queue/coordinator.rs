@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use caseload_store::tasks::{Begun, QueuePlace};
+use caseload_store::tasks::{ClaimResult, QueuePlace};
 use caseload_store::{ClaimTasks, ClaimedTask, StoreError};
 use caseload_store_sqlite::InMemoryStore;
 use parking_lot::Mutex;
@@ -35,7 +35,7 @@ pub(super) mod cost {
     /// A wake-up of one server.
     pub(in crate::queue) const WAKE: Duration = Duration::from_micros(20);
     /// A search for texts that are not in the index yet.
-    pub(in crate::queue) const SETTLE: Duration = Duration::from_micros(700);
+    pub(in crate::queue) const INDEX_TEXTS: Duration = Duration::from_micros(700);
 }
 
 /// Places that a claim reads at most.
@@ -163,7 +163,9 @@ impl Coordinator {
         if !queue.leased.insert(place.id.clone()) {
             return Ok(None);
         }
-        let Begun::Claimed(claimed) = self.store.begin(place, command)? else { return Ok(None) };
+        let ClaimResult::Claimed(claimed) = self.store.begin(place, command)? else {
+            return Ok(None);
+        };
         let mut events = self.events.lock();
         if let Some(since) = queue.orphans.remove(&place.id) {
             events.takeovers.push(since.elapsed());

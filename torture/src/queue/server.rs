@@ -12,7 +12,7 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateBackup,
-    FailAttempt, Payloads, RenewLeases, SettleTexts, StoreError, StoreFuture, StoreMetrics, Upkeep,
+    FailAttempt, IndexTexts, Payloads, RenewLeases, StoreError, StoreFuture, StoreMetrics, Upkeep,
     Work,
 };
 use parking_lot::Mutex;
@@ -64,6 +64,15 @@ impl Payloads for Server {
         let block = self.coordinator.store.payload_block(domain, task_id, from_index);
         Box::pin(async move { block })
     }
+
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        let entries = self.coordinator.store.failed_entries(domain, task_id);
+        Box::pin(async move { entries })
+    }
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        let addresses = self.coordinator.store.desk_addresses(domain);
+        Box::pin(async move { addresses })
+    }
 }
 
 impl Work for Server {
@@ -99,16 +108,6 @@ impl Work for Server {
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         let released = self.coordinator.store.release_leases(server);
         Box::pin(async move { released })
-    }
-
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let entries = self.coordinator.store.failed_entries(domain, task_id);
-        Box::pin(async move { entries })
-    }
-
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        let addresses = self.coordinator.store.desk_addresses(domain);
-        Box::pin(async move { addresses })
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -158,10 +157,10 @@ impl Upkeep for Server {
         Box::pin(async { Ok(false) })
     }
 
-    fn settle_texts(&self, _: SettleTexts) -> StoreFuture<'_, bool> {
+    fn index_texts(&self, _: IndexTexts) -> StoreFuture<'_, bool> {
         Box::pin(async {
             self.alive().await;
-            self.coordinator.use_core(cost::SETTLE).await;
+            self.coordinator.use_core(cost::INDEX_TEXTS).await;
             Ok(false)
         })
     }

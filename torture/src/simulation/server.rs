@@ -11,7 +11,7 @@ use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask,
-    CreateBackup, EntrySource, FailAttempt, NextEntries, Payloads, RenewLeases, SettleTexts,
+    CreateBackup, EntrySource, FailAttempt, IndexTexts, NextEntries, Payloads, RenewLeases,
     StoreError, StoreFuture, StoreMetrics, Upkeep, Work, WorkerSlots,
 };
 use caseload_store_sqlite::{InMemoryStore, WithLeases};
@@ -114,6 +114,16 @@ impl Payloads for Server {
         let run = move |store: &InMemoryStore| store.payload_block(domain, &id, from_index);
         self.call(Request("reads of a payload", Some(domain)), run, |_, _| {})
     }
+
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        let id = task_id.to_owned();
+        let run = move |store: &InMemoryStore| store.failed_entries(domain, &id);
+        self.call(Request("reads of failed entries", Some(domain)), run, |_, _| {})
+    }
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        let run = move |store: &InMemoryStore| store.desk_addresses(domain);
+        self.call(Request("reads of addresses", Some(domain)), run, |_, _| {})
+    }
 }
 
 impl Work for Server {
@@ -144,17 +154,6 @@ impl Work for Server {
         let server = server.to_owned();
         let run = move |store: &InMemoryStore| store.release_leases(&server);
         self.call(Request("releases", None), run, |world, ()| world.wake_all())
-    }
-
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let id = task_id.to_owned();
-        let run = move |store: &InMemoryStore| store.failed_entries(domain, &id);
-        self.call(Request("reads of failed entries", Some(domain)), run, |_, _| {})
-    }
-
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        let run = move |store: &InMemoryStore| store.desk_addresses(domain);
-        self.call(Request("reads of addresses", Some(domain)), run, |_, _| {})
     }
 
     fn apply_chunk(&self, mut command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -232,7 +231,7 @@ impl Upkeep for Server {
         self.call(Request("purges", None), run, |_, _| {})
     }
 
-    fn settle_texts(&self, _: SettleTexts) -> StoreFuture<'_, bool> {
+    fn index_texts(&self, _: IndexTexts) -> StoreFuture<'_, bool> {
         Box::pin(async { Ok(false) })
     }
 

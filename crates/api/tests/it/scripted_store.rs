@@ -1,14 +1,14 @@
 //! A store double: it holds keys and tasks in memory, returns the records and pages that a test has
 //! set, and fails on request. It runs no tasks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, Desk, References};
+use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskOrigin, TaskStatus};
@@ -18,9 +18,9 @@ use caseload_store::{
     CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
     CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
     DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
-    Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
-    ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, RecordBlock,
-    RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind, SettleTexts,
+    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind,
     StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
     StoredAnswer, Submit, TaskPage, Upkeep,
 };
@@ -224,6 +224,8 @@ impl Admin for ScriptedStore {
 impl Payloads for ScriptedStore {
     unscripted! {
         payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
+        failed_entries(domain: DomainId, task_id: &str) -> BTreeSet<u32>;
+        desk_addresses(domain: DomainId) -> DeskAddresses;
     }
 }
 
@@ -406,7 +408,7 @@ impl Upkeep for ScriptedStore {
         check() -> CheckReport;
         backup(command: CreateBackup) -> BackupReport;
         purge_expired(now: UnixMillis) -> bool;
-        settle_texts(how: SettleTexts) -> bool;
+        index_texts(how: IndexTexts) -> bool;
         close() -> ();
     }
 

@@ -79,6 +79,13 @@ impl Payloads for Interrupting {
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.store.payload_block(domain, task_id, from_index)
     }
+
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        self.store.failed_entries(domain, task_id)
+    }
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        self.store.desk_addresses(domain)
+    }
 }
 
 impl Work for Interrupting {
@@ -92,14 +99,6 @@ impl Work for Interrupting {
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         self.store.release_leases(server)
-    }
-
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        self.store.failed_entries(domain, task_id)
-    }
-
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        self.store.desk_addresses(domain)
     }
 
     fn apply_chunk(&self, mut command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

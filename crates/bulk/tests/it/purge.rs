@@ -8,7 +8,7 @@ use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::time::{DAY_MS, UnixMillis};
 use caseload_store::{
     BackupReport, CheckReport, CreateBackup, CreateTask, Domain, IdempotencyKey, Idempotent,
-    RecordKind, SettleTexts, StagePayload, Store, StoreFuture, StoreMetrics, StoredAnswer, Upkeep,
+    IndexTexts, RecordKind, StagePayload, Store, StoreFuture, StoreMetrics, StoredAnswer, Upkeep,
 };
 use caseload_teststore::on_each_store;
 use parking_lot::Mutex;
@@ -52,8 +52,8 @@ impl Upkeep for Noting {
         self.store.purge_expired(now)
     }
 
-    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool> {
-        self.store.settle_texts(how)
+    fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool> {
+        self.store.index_texts(how)
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

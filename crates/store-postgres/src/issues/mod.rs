@@ -38,7 +38,7 @@ pub(super) use compaction::block_number;
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
-pub(super) use text_index::{check as check_text_index, settle};
+pub(super) use text_index::{check as check_text_index, index_texts};
 
 /// Total and page, if the plan is one question and issues of usual size have room on the page: they
 /// come in one flight, without a thread that waits for answers.

@@ -1,4 +1,4 @@
-//! The text index: its statements ([`TextIndexStore`]), a step of settling, and its check. A step
+//! The text index: its statements ([`TextIndexStore`]), a step of indexing, and its check. A step
 //! is planned in one snapshot and carried out in a transaction of its own.
 
 use caseload_model::ids::DomainId;
@@ -6,7 +6,7 @@ use caseload_store::check::Findings;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::text_index::{self, TextIndexStore};
-use caseload_store::{CheckReport, SettleTexts, StoreError};
+use caseload_store::{CheckReport, IndexTexts, StoreError};
 use tokio_postgres::types::ToSql;
 
 use crate::domains::{LOCK_DOMAIN, ids_and_names};
@@ -44,33 +44,33 @@ impl TextIndexStore for BlockingClient<'_> {
 }
 
 /// Carries out one step. True if it did something.
-pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, StoreError> {
+pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool, StoreError> {
     let planned = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
         text_index::plan(db, |db, domain| DomainTx { db, domain }, how)
     });
     let Some(step) = planned.await? else { return Ok(false) };
-    let settled = engine.write_blocking(move |db| {
-        let settled = text_index::apply(db, &step)?;
-        failpoint::reached(Failpoint::SettleBeforeCommit);
-        Ok(settled)
+    let indexed = engine.write_blocking(move |db| {
+        let indexed = text_index::apply(db, &step)?;
+        failpoint::reached(Failpoint::IndexTextsBeforeCommit);
+        Ok(indexed)
     });
-    let settled = settled.await?;
-    failpoint::reached(Failpoint::SettleAfterCommit);
-    Ok(settled)
+    let indexed = indexed.await?;
+    failpoint::reached(Failpoint::IndexTextsAfterCommit);
+    Ok(indexed)
 }
 
 /// The grams of the text index are those of the stored issues.
 pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(ids_and_names(client))).await?;
     let mut faults = Vec::new();
-    let mut settled = 0;
+    let mut indexed = 0;
     for (domain, name) in domains {
         let checked = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
             let mut findings = Findings::default();
             let domain = DomainId(domain);
             let source = DomainTx { db, domain };
             match text_index::check(db, &source, (domain, &name), &mut findings) {
-                Ok(settled) => Ok((settled, findings.end("text index", Ok(())))),
+                Ok(indexed) => Ok((indexed, findings.end("text index", Ok(())))),
                 // Damage ends up in the report. Other faults end the whole check.
                 Err(StoreError::Corrupt(fault)) => {
                     Ok((0, findings.end("text index", Err(StoreError::Corrupt(fault)))))
@@ -79,9 +79,9 @@ pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
             }
         });
         let (issues, found) = checked.await?;
-        settled += issues;
+        indexed += issues;
         faults.extend(found.faults);
     }
-    let verified = vec![("issues in the text index".to_owned(), settled)];
+    let verified = vec![("issues in the text index".to_owned(), indexed)];
     Ok(CheckReport { verified, faults, ..CheckReport::default() })
 }

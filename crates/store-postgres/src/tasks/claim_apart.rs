@@ -21,14 +21,14 @@ const AVOIDED_FOR: Duration = Duration::from_secs(5);
 
 /// The domains whose tasks could not be claimed.
 #[derive(Debug, Default)]
-pub(crate) struct Avoided {
+pub(crate) struct DomainsOnHold {
     /// Until when they are avoided.
     until: Mutex<BTreeMap<DomainId, Instant>>,
     /// When faults are logged that are not the outage of a node, which is logged by itself.
     faults: Mutex<OutageLog>,
 }
 
-impl Avoided {
+impl DomainsOnHold {
     fn now(&self) -> BTreeSet<DomainId> {
         let mut avoided = self.until.lock();
         avoided.retain(|_, until| *until > Instant::now());
@@ -59,7 +59,7 @@ impl Avoided {
 /// server has the tasks that it got until then.
 pub(crate) async fn claim_apart(
     engine: &Engine,
-    avoided: &Avoided,
+    avoided: &DomainsOnHold,
     command: ClaimTasks,
 ) -> Result<Claims, StoreError> {
     let mut claims = Claims::default();
@@ -76,7 +76,7 @@ pub(crate) async fn claim_apart(
 async fn claim_into(
     claims: &mut Claims,
     engine: &Engine,
-    avoided: &Avoided,
+    avoided: &DomainsOnHold,
     command: ClaimTasks,
 ) -> Result<(), StoreError> {
     let mut command = Arc::new(command);
@@ -117,7 +117,11 @@ async fn claim_into(
 }
 
 /// Marks new tasks as queued, each in a transaction of its own.
-async fn mark_new(engine: &Engine, avoided: &Avoided, now: UnixMillis) -> Result<(), StoreError> {
+async fn mark_new(
+    engine: &Engine,
+    avoided: &DomainsOnHold,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
     let new = engine.write((), |client, ()| Box::pin(new_tasks(client))).await?;
     let hidden = avoided.now();
     for (domain, id) in new.into_iter().filter(|(domain, _)| !hidden.contains(domain)) {
@@ -150,7 +154,7 @@ async fn mark_apart(
 /// Avoids all domains that are on the node of this one.
 async fn avoid(
     engine: &Engine,
-    avoided: &Avoided,
+    avoided: &DomainsOnHold,
     domain: DomainId,
     fault: &StoreError,
 ) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ mod statements;
 
 pub(super) use apply::apply;
 pub(super) use claim::{Leases, release, renew};
-pub(super) use claim_apart::{Avoided, claim_apart};
+pub(super) use claim_apart::{DomainsOnHold, claim_apart};
 pub(super) use holder::end_holders;
 pub(super) use pending_tasks::refuse_pending;
 pub(super) use repair::repair_queue;

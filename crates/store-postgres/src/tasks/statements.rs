@@ -8,8 +8,8 @@ use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{
-    self as rules, ExpiryStore, LAST_TIME, LEASE_COLUMNS, LockedTask, NextPlace, Room,
-    SAVED_COLUMNS, TaskStore, TaskTables, already_exists, select_task,
+    self as rules, ExpiryStore, LAST_TIME, LEASE_COLUMNS, LockedTask, NextPlace, SAVED_COLUMNS,
+    TaskLimits, TaskStore, TaskTables, already_exists, select_task,
 };
 use caseload_store::{CreateTask, PackedBlock, StoreError, values};
 use tokio::join;
@@ -133,7 +133,11 @@ impl TaskStore for DomainTx<'_> {
 
     /// The place comes from the domain's clock, which is locked last of all: the order of
     /// acceptance is the order of the commits. The last time is read under the same lock.
-    fn next_place(&self, command: &CreateTask, room: Room) -> Result<NextPlace, StoreError> {
+    fn next_place(
+        &self,
+        command: &CreateTask,
+        limits: TaskLimits,
+    ) -> Result<NextPlace, StoreError> {
         let (client, family) = (self.client(), command.action.family().code() as i16);
         let of_family: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &family];
         let params: [&(dyn ToSql + Sync); 1] = [&self.domain.0];
@@ -154,7 +158,7 @@ impl TaskStore for DomainTx<'_> {
             // The first fault is the cause: after it, the transaction refuses the other statements.
             notified?;
             let place = clock?.get(0);
-            room.require(unfinished?.get::<_, i64>(0) as u32)?;
+            limits.require(unfinished?.get::<_, i64>(0) as u32)?;
             Ok((Some(place), last?.map(|row| instant(&row, 0))))
         })
     }

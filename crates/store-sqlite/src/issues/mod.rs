@@ -23,7 +23,7 @@ pub(super) use import::Import;
 pub(super) use index::Statements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
 pub(super) use source::IssueSource;
-pub(super) use text_index::{check as check_text_index, settle};
+pub(super) use text_index::{check as check_text_index, index_texts};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

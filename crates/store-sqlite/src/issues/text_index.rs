@@ -1,4 +1,4 @@
-//! The text index: its statements ([`TextIndexStore`]), a step of settling, and its check. A step
+//! The text index: its statements ([`TextIndexStore`]), a step of indexing, and its check. A step
 //! is planned on a reader, and the writer thread carries it out.
 
 use caseload_model::ids::DomainId;
@@ -6,7 +6,7 @@ use caseload_store::check::Findings;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::text_index::{self, TextIndexStore};
-use caseload_store::{SettleTexts, StoreError};
+use caseload_store::{IndexTexts, StoreError};
 use rusqlite::{Connection, params};
 
 use super::IssueSource;
@@ -39,34 +39,34 @@ impl TextIndexStore for Tx<'_> {
 }
 
 /// Carries out one step. True if it did something.
-pub(crate) async fn settle(engine: &Engine, how: SettleTexts) -> Result<bool, Fault> {
+pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool, Fault> {
     let plan = move |conn: &Connection| -> Result<_, Fault> {
         let tx = Tx(conn);
         Ok(text_index::plan(&tx, |tx, domain| IssueSource::new(tx.0, domain), how)?)
     };
     let planned = engine.read_throttled(NO_DOMAIN, None, true, move |conn, _| plan(conn)).await?;
     let Some(step) = planned else { return Ok(false) };
-    let settled = engine
+    let indexed = engine
         .write_weighing(Weight::Long, move |conn, _| {
-            let settled = text_index::apply(&Tx(conn), &step)?;
-            failpoint::reached(Failpoint::SettleBeforeCommit);
-            Ok(settled)
+            let indexed = text_index::apply(&Tx(conn), &step)?;
+            failpoint::reached(Failpoint::IndexTextsBeforeCommit);
+            Ok(indexed)
         })
         .await?;
-    failpoint::reached(Failpoint::SettleAfterCommit);
-    Ok(settled)
+    failpoint::reached(Failpoint::IndexTextsAfterCommit);
+    Ok(indexed)
 }
 
 /// The grams of the text index are those of the stored issues.
 pub(crate) fn check(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut domains = conn.prepare("SELECT id, name FROM domains ORDER BY id")?;
     let mut domains = domains.query([])?;
-    let mut settled = 0;
+    let mut indexed = 0;
     while let Some(row) = domains.next()? {
         let (domain, name): (_, String) = (DomainId(row.get(0)?), row.get(1)?);
         let source = IssueSource::new(conn, domain);
-        settled += text_index::check(&Tx(conn), &source, (domain, &name), findings)?;
+        indexed += text_index::check(&Tx(conn), &source, (domain, &name), findings)?;
     }
-    findings.verified("issues in the text index", settled);
+    findings.verified("issues in the text index", indexed);
     Ok(())
 }

@@ -11,8 +11,9 @@ use caseload_model::time::UnixMillis;
 use caseload_store::checksum::sealed;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
-    self as rules, Begun, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased, LockedTask,
-    QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists, select_task,
+    self as rules, ClaimResult, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased,
+    LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists,
+    select_task,
 };
 use caseload_store::{ClaimTasks, ClaimedTask, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
@@ -154,7 +155,7 @@ pub(crate) fn begin(
     tx: Tx<'_>,
     place: &QueuePlace,
     command: &ClaimTasks,
-) -> Result<Begun, StoreError> {
+) -> Result<ClaimResult, StoreError> {
     at_once(rules::begin(&tx, place, command, 0))
 }
 

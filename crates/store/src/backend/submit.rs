@@ -1,12 +1,16 @@
 //! Uploads, tasks, payloads and records, for every backend. The rules are in [`crate::tasks`]; a
 //! backend accepts a task in its own way, because servers then get work.
 
+use std::collections::BTreeSet;
+
 use caseload_model::ids::DomainId;
+use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
 use tokio::sync::watch;
 
 use super::Backend;
 use crate::failpoint::{self, Failpoint};
+use crate::issues::write;
 use crate::tasks as rules;
 use crate::{
     CancelTask, CreateTask, EntryStates, Idempotent, ListTasks, PackedBlock, Payloads, RecordBlock,
@@ -22,6 +26,14 @@ impl<B: Backend> Payloads for B {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.find(rules::payload_block(domain, task_id, from_index))
+    }
+
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))
+    }
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
+use caseload_model::issue::DeskAddresses;
 use caseload_model::issue_query::Paging;
 use caseload_model::task::{Action, Counts, Family, Task, TaskOrigin, TaskStatus};
 use caseload_model::task_query::TaskFilter;
@@ -16,7 +17,7 @@ use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
 use crate::profiles::CLOCK_AHEAD_MS_MAX;
 
-/// Reading the stored payload of a task.
+/// Reading the input of a task: its payload, and the records that its entries refer to.
 pub trait Payloads: Send + Sync + 'static {
     /// The first payload block with an entry at or after `from_index`, unpacked and encoded (see
     /// `Block::decode`). Its first entries may precede `from_index`. Of a completed task, the
@@ -27,6 +28,10 @@ pub trait Payloads: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// The entries of an unfinished task that have error records, by index.
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
+    /// The addresses that an import fills into messages of the desk.
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
 }
 
 /// Creating, reading and cancelling tasks. Other servers may run them.

@@ -21,19 +21,19 @@ pub trait Upkeep: Send + Sync + 'static {
     /// after their `expires_at` (the tasks remain), staged blocks that are abandoned or whose
     /// server is gone, and idempotency keys. True if more may be left to remove.
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
-    /// Carries out one step of settling: moves rows that writes marked into the text index. True if
+    /// Carries out one step of indexing: moves rows that writes marked into the text index. True if
     /// it did something, so that more may be left. False if there was nothing to do, or if another
-    /// session holds the texts of the domain or has just settled them: a later step does the rest.
+    /// session holds the texts of the domain or has just indexed them: a later step does the rest.
     /// Only the speed of filters on texts depends on it.
-    fn settle_texts(&self, how: SettleTexts) -> StoreFuture<'_, bool>;
+    fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool>;
     /// Stops background work and closes files. Later commands fail with
     /// [`StoreError::Closed`](super::StoreError).
     fn close(&self) -> StoreFuture<'_, ()>;
 }
 
-/// Which marked rows are settled.
+/// Which marked rows are indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettleTexts {
+pub enum IndexTexts {
     /// Those of domains that have many.
     Due,
     /// These, and segments that have deleted issues are replaced.

@@ -1,14 +1,12 @@
 //! Running bulk action tasks: leasing them, reading their payloads, applying their entries chunk by
 //! chunk.
 
-use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::DeskAddresses;
 use caseload_model::payload::Block;
 use caseload_model::task::{Action, Task};
 use caseload_model::time::{Clock, UnixMillis};
@@ -26,10 +24,6 @@ pub trait Work: Payloads {
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()>;
     /// Ends all leases of a server that stops.
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()>;
-    /// The entries of an unfinished task that have error records, by index.
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
-    /// The addresses that an import fills into messages of the desk.
-    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
     /// Applies entries of a task: effects, records and counts in one durable transaction. The chunk
     /// with the last entry completes the task in the same transaction. The store may take further
     /// entries from [`ApplyChunk::following`] and may apply fewer than it has (see

@@ -8,8 +8,8 @@ use caseload_model::profile_query::{ProfilePosition, ProfileQuery, ProfileScan};
 use roaring::RoaringBitmap;
 
 use super::core_rows::CoreRows;
+use super::filter_scan::FilterScan;
 use super::filters::filters;
-use super::judge::Judge;
 use super::page::{Part, RenderedPart};
 use super::rows::{Found, ProfileSource, by_rows};
 use super::walk::BatchSize;
@@ -22,7 +22,7 @@ use crate::throttle::Throttle;
 /// A list to be read.
 pub(super) struct CoreList<'r, S> {
     pub(super) source: &'r S,
-    pub(super) judge: Judge<'r>,
+    pub(super) scan: FilterScan<'r>,
 }
 
 impl<S: ProfileSource> CoreList<'_, S> {
@@ -34,7 +34,7 @@ impl<S: ProfileSource> CoreList<'_, S> {
         count: bool,
         throttle: &mut Throttle,
     ) -> Result<(Option<u64>, RenderedPart), StoreError> {
-        let (wanted, rows) = (self.judge.query, CoreRows(self.source));
+        let (wanted, rows) = (self.scan.query, CoreRows(self.source));
         let mut found = rows.of(&filters(wanted))?;
         let mut test = wanted.reads_beyond_terms().then(|| Test::of(self, throttle));
         if count && let Some(test) = test.take() {
@@ -68,7 +68,7 @@ impl<S: ProfileSource> CoreList<'_, S> {
             found.sort_by_key(|(row, _)| places.get(row).copied());
             let found: Vec<_> = found.into_iter().map(|(_, found)| found).collect();
             batch.adapt::<S>(&found);
-            (self.judge.take)(rendered, &found.iter().collect::<Vec<_>>())?;
+            (self.scan.take)(rendered, &found.iter().collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ fn ahead(query: &ProfileQuery, after: Option<&ProfilePosition>) -> TimeRange {
 /// Judges profiles by the filters that no term decides.
 struct Test<'t, S> {
     source: &'t S,
-    judge: &'t Judge<'t>,
+    filters: &'t FilterScan<'t>,
     scan: ProfileScan,
     batch: BatchSize,
     throttle: &'t mut Throttle,
@@ -97,9 +97,9 @@ struct Test<'t, S> {
 
 impl<'t, S: ProfileSource> Test<'t, S> {
     fn of(list: &'t CoreList<'_, S>, throttle: &'t mut Throttle) -> Self {
-        let CoreList { source, judge } = list;
-        let (scan, batch) = (ProfileScan::of(judge.query), BatchSize::FIRST);
-        Self { source, judge, scan, batch, throttle }
+        let CoreList { source, scan: filters } = list;
+        let (scan, batch) = (ProfileScan::of(filters.query), BatchSize::FIRST);
+        Self { source, filters, scan, batch, throttle }
     }
 
     /// Those of the rows that pass.
@@ -133,7 +133,7 @@ impl<S: ProfileSource> RowTest for Test<'_, S> {
             for row in tested {
                 self.throttle.step()?;
                 let one = found.get(row).ok_or_else(gone)?;
-                let passes = self.scan.may_match(one.fields()) && (self.judge.matches)(one);
+                let passes = self.scan.may_match(one.fields()) && (self.filters.matches)(one);
                 if !report(*row, passes) {
                     return Ok(());
                 }

@@ -12,7 +12,7 @@ use caseload_model::profile_query::{
 };
 
 use super::core_list::CoreList;
-use super::judge::Judge;
+use super::filter_scan::FilterScan;
 use super::page::{Part, RenderedPart};
 use super::people::{added, app_profiles};
 use super::rows::{Found, ProfileSource, by_ids, by_pids};
@@ -27,7 +27,7 @@ use crate::{
 /// Profiles that one statement reads by their ids: the longest ones fill 16 MiB.
 const NAMED_AT_ONCE: usize = 64;
 
-/// Whether a list may have to judge very many profiles one by one.
+/// Whether a list may have to test very many profiles one by one.
 pub fn is_expensive(query: &ProfileQuery) -> bool {
     let is_judged = match query.kind {
         ProfileKind::Core => query.reads_beyond_terms(),
@@ -142,9 +142,9 @@ impl<S: ProfileSource> Run<'_, S> {
             return Ok((count.then_some(total), part));
         }
         let take = |rendered: &mut RenderedPart, found: &[&Found]| self.take(rendered, found);
-        let judge = Judge { query: self.query, matches: self.matches, take: &take };
+        let scan = FilterScan { query: self.query, matches: self.matches, take: &take };
         if self.query.kind == ProfileKind::Core {
-            let list = CoreList { source: self.source, judge };
+            let list = CoreList { source: self.source, scan };
             return list.part(part, after.as_ref(), count, throttle);
         }
         if !self.query.reads_fields() {
@@ -152,7 +152,7 @@ impl<S: ProfileSource> Run<'_, S> {
         }
         let begins = after.clone().filter(|_| !count);
         let mut walk = Walk::new(self.source, self.query, begins, 0);
-        judge.part(part, after.as_ref(), count, throttle, |_| walk.next(u64::MAX))
+        scan.part(part, after.as_ref(), count, throttle, |_| walk.next(u64::MAX))
     }
 
     /// The columns decide.

@@ -6,8 +6,8 @@
 
 mod core_list;
 mod core_rows;
+mod filter_scan;
 mod filters;
-mod judge;
 mod list;
 mod page;
 mod people;

@@ -7,7 +7,7 @@ use caseload_model::issue::{ListVersion, ListVersionHasher};
 use caseload_model::issue_query::SortKey;
 use caseload_model::profile_query::{ProfileId, ProfilePosition};
 
-use super::people::Added;
+use super::people::IncludedMember;
 use super::rows::Found;
 use crate::StepForm;
 
@@ -70,7 +70,7 @@ impl RenderedPart {
     }
 
     /// Takes a match that follows the ones before.
-    pub(super) fn take(&mut self, found: &Found, added: &HashMap<ProfileId, Added>) {
+    pub(super) fn take(&mut self, found: &Found, added: &HashMap<ProfileId, IncludedMember>) {
         if self.part.offset > 0 {
             self.part.offset -= 1;
             return;
@@ -106,7 +106,7 @@ impl RenderedPart {
         self.last = Some(found.position(self.part.key));
     }
 
-    fn add_version(&mut self, found: &Found, added: Option<&Added>) {
+    fn add_version(&mut self, found: &Found, added: Option<&IncludedMember>) {
         match &found.id {
             ProfileId::Core(id) => {
                 self.version.add_record(id.to_string().as_bytes(), found.updated_at);

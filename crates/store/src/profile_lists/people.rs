@@ -14,14 +14,14 @@ use crate::{StoreError, values};
 
 /// A member that a view adds to a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Added {
+pub(super) enum IncludedMember {
     /// `core-profile-id`: the oldest core profile that shares an identity.
     CoreProfile(Option<CoreProfileId>),
     /// `app_profile_pids`: the app profiles that share an identity.
     AppProfiles(BTreeSet<String>),
 }
 
-impl Added {
+impl IncludedMember {
     pub(super) fn text(&self) -> Vec<u8> {
         match self {
             Self::CoreProfile(Some(id)) => format!("\"core-profile-id\":\"{id}\"").into_bytes(),
@@ -55,7 +55,7 @@ pub(super) fn added<S: ProfileSource>(
     domain: &DomainName,
     view: ProfileView,
     profiles: &[&Found],
-) -> Result<HashMap<ProfileId, Added>, StoreError> {
+) -> Result<HashMap<ProfileId, IncludedMember>, StoreError> {
     if !view.adds() || profiles.is_empty() {
         return Ok(HashMap::new());
     }
@@ -68,14 +68,16 @@ pub(super) fn added<S: ProfileSource>(
     if view.core_profile {
         let owners = owners(source, &named)?;
         let oldest = |keys: &Vec<IdentityKey>| {
-            Added::CoreProfile(keys.iter().filter_map(|key| owners.get(key)).min().copied())
+            IncludedMember::CoreProfile(
+                keys.iter().filter_map(|key| owners.get(key)).min().copied(),
+            )
         };
         return Ok(ids.zip(keys.iter().map(oldest)).collect());
     }
     let pids = app_profiles(source, domain, &named)?;
     let all = |keys: &Vec<IdentityKey>| {
         let pids = keys.iter().filter_map(|key| pids.get(key)).flatten();
-        Added::AppProfiles(pids.cloned().collect())
+        IncludedMember::AppProfiles(pids.cloned().collect())
     };
     Ok(ids.zip(keys.iter().map(all)).collect())
 }

@@ -6,8 +6,8 @@
 
 use caseload_model::task::Task;
 
-use super::room::Room;
 use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some};
+use super::task_limits::TaskLimits;
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{CommandStore, replace_answer, store_or_first};
 use crate::{CreateTask, Idempotent, PackedBlock, StagePayload, StoreError, values};
@@ -28,7 +28,7 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    let room = room(store, command)?;
+    let limits = limits(store, command)?;
     if let Some(parent) = &command.parent_id {
         note_child(store, command, parent)?;
     }
@@ -41,7 +41,7 @@ pub fn accept(
     };
     store.insert_payload(&command.id, &command.blocks)?;
     store.store_bytes(packed_bytes(&command.blocks))?;
-    let (place, last) = store.next_place(command, room)?;
+    let (place, last) = store.next_place(command, limits)?;
     let task = command.accepted(last);
     insert(store, &task, first_index, place)?;
     store.enqueue(command, place)?;
@@ -82,7 +82,7 @@ pub fn unfinished<S: CommandStore + TaskTables>(store: &S) -> Result<u32, StoreE
 
 /// The limits of the domain's unfinished tasks. Fails if it has as many now, before the payload is
 /// stored for nothing.
-fn room<S: TaskStore>(store: &S, command: &CreateTask) -> Result<Room, StoreError> {
+fn limits<S: TaskStore>(store: &S, command: &CreateTask) -> Result<TaskLimits, StoreError> {
     let select = format!(
         "SELECT d.quota_tasks, (SELECT count(*) FROM {} q WHERE q.domain_id = ?1)
          FROM domains d WHERE d.id = ?1",
@@ -91,9 +91,9 @@ fn room<S: TaskStore>(store: &S, command: &CreateTask) -> Result<Room, StoreErro
     let found =
         store.find(&select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (quota, unfinished) = found.unwrap_or_default();
-    let room = Room::new(command.unfinished_max, quota);
-    room.require(unfinished)?;
-    Ok(room)
+    let limits = TaskLimits::new(command.unfinished_max, quota);
+    limits.require(unfinished)?;
+    Ok(limits)
 }
 
 fn insert(

@@ -84,19 +84,19 @@ pub struct Claims {
 
 impl Claims {
     /// Adds the fate of a task that was chosen.
-    pub fn add(&mut self, place: QueuePlace, begun: Begun) {
+    pub fn add(&mut self, place: QueuePlace, begun: ClaimResult) {
         match begun {
-            Begun::Claimed(claimed) => self.claimed.push(*claimed),
-            Begun::Locked => self.locked.push(place),
-            Begun::Unseen => self.unseen += 1,
-            Begun::Postponed => self.postponed += 1,
+            ClaimResult::Claimed(claimed) => self.claimed.push(*claimed),
+            ClaimResult::Locked => self.locked.push(place),
+            ClaimResult::Unseen => self.unseen += 1,
+            ClaimResult::Postponed => self.postponed += 1,
         }
     }
 }
 
 /// The fate of a task that was chosen.
 #[derive(Debug)]
-pub enum Begun {
+pub enum ClaimResult {
     Claimed(Box<ClaimedTask>),
     /// Another transaction locks its place.
     Locked,
@@ -186,17 +186,17 @@ pub async fn begin<S: QueueStore>(
     place: &QueuePlace,
     command: &ClaimTasks,
     postponed: usize,
-) -> Result<Begun, StoreError> {
-    let Some(leased) = store.lease(place, command).await? else { return Ok(Begun::Locked) };
+) -> Result<ClaimResult, StoreError> {
+    let Some(leased) = store.lease(place, command).await? else { return Ok(ClaimResult::Locked) };
     if leased.after_death && postpone(store, place, command.now, postponed).await? {
-        return Ok(Begun::Postponed);
+        return Ok(ClaimResult::Postponed);
     }
     let Some(started) = store.ask(&start(place, command.now)).await?.pop() else {
         store.give_back(place).await?;
-        return Ok(Begun::Unseen);
+        return Ok(ClaimResult::Unseen);
     };
     let (task, next_index, cancel_requested) = started;
-    Ok(Begun::Claimed(Box::new(ClaimedTask {
+    Ok(ClaimResult::Claimed(Box::new(ClaimedTask {
         domain: place.domain,
         domain_name: leased.domain_name,
         task,

@@ -15,8 +15,8 @@ mod purge;
 mod reads;
 mod records;
 mod retry_payload;
-mod room;
 mod statements;
+mod task_limits;
 
 pub use accept::{accept, already_exists, discard_step, stage, unfinished};
 pub use apply::{
@@ -24,7 +24,9 @@ pub use apply::{
     read_chunk, read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
-pub use claim::{Begun, Choice, Claims, Leased, QueueStore, begin, choose, claim, latest_wait};
+pub use claim::{
+    Choice, ClaimResult, Claims, Leased, QueueStore, begin, choose, claim, latest_wait,
+};
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
@@ -34,8 +36,8 @@ pub use reads::{
 };
 pub use records::{PackedRecords, Records, kind_code};
 pub use retry_payload::{entry_states, failed_entries, retry_payload, whole_payload};
-pub use room::Room;
 pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, LEASE_COLUMNS, LOCKED_COUNT, Lease, LockedTask, NextPlace,
     SAVED_COLUMNS, TaskStore, TaskTables, lease, locked, select_task, task,
 };
+pub use task_limits::TaskLimits;

@@ -6,7 +6,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::task::{Action, Counts, Outcome, Submitter, Task, TaskOrigin, TaskStatus};
 use caseload_model::time::UnixMillis;
 
-use super::room::Room;
+use super::task_limits::TaskLimits;
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, ToValue, Value};
 use crate::{CreateTask, PackedBlock, StoreError, values};
@@ -61,9 +61,13 @@ pub trait TaskStore: CommandStore + TaskTables {
 
     /// The next place in the order of acceptance, or `None` if the table numbers its rows itself,
     /// and the time of the last task of the family. A database with concurrent transactions makes
-    /// sure, with [`Room::require`], that no other one filled the queue.
-    fn next_place(&self, command: &CreateTask, room: Room) -> Result<NextPlace, StoreError> {
-        let _ = room;
+    /// sure, with [`TaskLimits::require`], that no other one filled the queue.
+    fn next_place(
+        &self,
+        command: &CreateTask,
+        limits: TaskLimits,
+    ) -> Result<NextPlace, StoreError> {
+        let _ = limits;
         let family = command.action.family().code();
         Ok((None, self.find(LAST_TIME, values![self.domain(), family], |row| row.get(0))?))
     }

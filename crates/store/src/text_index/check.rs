@@ -4,9 +4,9 @@
 use caseload_model::ids::DomainId;
 
 use super::grams::GramSet;
+use super::indexing::State;
 use super::issue_grams::{ALL_TEXTS, read_grams};
 use super::postings::decode;
-use super::settle::State;
 use super::tables::all_grams;
 use crate::StoreError;
 use crate::check::Findings;
@@ -22,11 +22,11 @@ pub fn check<S: Source>(
     findings: &mut Findings,
 ) -> Result<u64, StoreError> {
     let state = State::read(sql, source, domain)?;
-    let mut settled = 0;
+    let mut indexed = 0;
     let mut missing = &state.there - &state.marked;
     for (segment, live) in state.segments.iter().zip(&state.live) {
         missing -= live;
-        settled += live.len();
+        indexed += live.len();
         let size = segment.rows.len() as usize;
         let mut stored = vec![GramSet::default(); size];
         all_grams(sql, domain, segment.number, |bucket, blob| {
@@ -57,5 +57,5 @@ pub fn check<S: Source>(
     if strays.unwrap_or_default() > 0 {
         findings.fault(format!("domain {name}: lists of the text index belong to no segment"));
     }
-    Ok(settled)
+    Ok(indexed)
 }

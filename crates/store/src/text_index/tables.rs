@@ -54,7 +54,7 @@ pub(super) struct Segment {
 
 /// Statements of the index that differ between databases.
 pub trait TextIndexStore: Sql {
-    /// Fails if the domain is not there, and stops other servers from settling it until the
+    /// Fails if the domain is not there, and stops other servers from indexing it until the
     /// transaction ends. False if one is at it.
     fn lock_text_index(&self, domain: DomainId) -> Result<bool, StoreError>;
     /// Inserts the lists of a segment: buckets and blobs.

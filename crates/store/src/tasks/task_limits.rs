@@ -4,14 +4,14 @@ use crate::StoreError;
 
 /// How many unfinished tasks the domain may have, with the one that is being accepted.
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub struct TaskLimits {
     /// The limit of the server.
     limit: u32,
     /// The limit of the domain.
     quota: Option<u32>,
 }
 
-impl Room {
+impl TaskLimits {
     pub(super) const fn new(limit: u32, quota: Option<u32>) -> Self {
         Self { limit, quota }
     }

@@ -1,5 +1,5 @@
-//! Settling: moves marked rows into segments. A step is planned on a snapshot and applied in one
-//! transaction, only if no other server settled the domain in between. Writes never wait for a
+//! Indexing: moves marked rows into segments. A step is planned on a snapshot and applied in one
+//! transaction, only if no other server indexed the domain in between. Writes never wait for a
 //! plan: a row that is written in between has a mark that the step does not know, and stays a
 //! candidate. A new segment takes in smaller ones, so that there are few; the rows of a deleted
 //! issue go when its segment is replaced.
@@ -15,9 +15,9 @@ use super::tables::{
 };
 use crate::query::{Matches, Source};
 use crate::sql::Sql;
-use crate::{SettleTexts, StoreError, values};
+use crate::{IndexTexts, StoreError, values};
 
-/// Marks of a domain are settled once their ranges together have so many rows. That is at least the
+/// Marks of a domain are indexed once their ranges together have so many rows. That is at least the
 /// number of marked issues, which are read for each filter. An issue that is written again and
 /// again has a mark for each write.
 const MARKED_MIN: u64 = 1024;
@@ -26,9 +26,9 @@ const TAKEN_IN: u64 = 2;
 
 /// A step: marks and segments, and the segment that replaces them.
 #[derive(Debug)]
-pub struct Settling {
+pub struct IndexingStep {
     domain: DomainId,
-    /// Marks that are settled, and the rest of the last one.
+    /// Marks that are indexed, and the rest of the last one.
     marks: Vec<i64>,
     rest: Option<TextMark>,
     /// Segments that are replaced, and the newest one that was there.
@@ -90,16 +90,16 @@ impl State {
 pub fn plan<'s, S: Source, Q: Sql>(
     sql: &'s Q,
     source: impl Fn(&'s Q, DomainId) -> S,
-    how: SettleTexts,
-) -> Result<Option<Settling>, StoreError> {
+    how: IndexTexts,
+) -> Result<Option<IndexingStep>, StoreError> {
     for (domain, [written, erased]) in marked_domains(sql)? {
-        if how == SettleTexts::Due && written.max(erased) < MARKED_MIN {
+        if how == IndexTexts::Due && written.max(erased) < MARKED_MIN {
             continue;
         }
         let source = source(sql, domain);
         let state = State::read(sql, &source, domain)?;
         if let Some(step) = Step::choose(&state, how) {
-            return Ok(Some(step.settling(&state, &source, domain)?));
+            return Ok(Some(step.indexing(&state, &source, domain)?));
         }
     }
     Ok(None)
@@ -116,7 +116,7 @@ struct Step {
 }
 
 impl Step {
-    fn choose(state: &State, how: SettleTexts) -> Option<Self> {
+    fn choose(state: &State, how: IndexTexts) -> Option<Self> {
         let mut step = Self::default();
         let (deleted, written): (Vec<_>, Vec<_>) =
             state.marks.iter().partition(|mark| mark.mark.erased);
@@ -124,11 +124,11 @@ impl Step {
             marks.iter().map(|mark| mark.length()).sum::<u64>() >= MARKED_MIN
         };
         let erased = deleted.iter().fold(RoaringBitmap::new(), |all, mark| all | mark.rows());
-        let all = how == SettleTexts::Everything;
+        let all = how == IndexTexts::Everything;
         if !state.marked.is_empty() && (all || is_due(&written)) {
             step.take_marked(state);
             step.take_in(state);
-        } else if (how != SettleTexts::Due || is_due(&deleted))
+        } else if (how != IndexTexts::Due || is_due(&deleted))
             && let Some(dirty) =
                 (0..state.segments.len()).find(|place| state.has_remains(*place, &erased))
         {
@@ -194,15 +194,15 @@ impl Step {
     }
 
     /// Reads the texts of the rows.
-    fn settling<S: Source>(
+    fn indexing<S: Source>(
         self,
         state: &State,
         source: &S,
         domain: DomainId,
-    ) -> Result<Settling, StoreError> {
+    ) -> Result<IndexingStep, StoreError> {
         let segment = if self.rows.is_empty() { None } else { Some(build(source, &self.rows)?) };
         let number = |place: &usize| state.segments[*place].number;
-        Ok(Settling {
+        Ok(IndexingStep {
             domain,
             marks: self.marks,
             rest: self.rest,
@@ -234,10 +234,10 @@ fn build<S: Source>(source: &S, rows: &RoaringBitmap) -> Result<NewSegment, Stor
     Ok(NewSegment { rows: blob, lists })
 }
 
-/// Carries out a step. False if another server settled the domain since it was planned: then
+/// Carries out a step. False if another server indexed the domain since it was planned: then
 /// nothing is changed.
-pub fn apply(store: &impl TextIndexStore, step: &Settling) -> Result<bool, StoreError> {
-    let Settling { domain, marks, rest, replaced, newest, segment } = step;
+pub fn apply(store: &impl TextIndexStore, step: &IndexingStep) -> Result<bool, StoreError> {
+    let IndexingStep { domain, marks, rest, replaced, newest, segment } = step;
     if !store.lock_text_index(*domain)? {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
 //! How soon a server follows a wake-up: at first at once. If it was woken in vain several times in
-//! a row, because other servers were faster, it waits, longer each time, up to the time after which
-//! it looks by itself. Work that it finds ends that.
+//! a row, because other servers were faster, it backs off exponentially, at most to the poll
+//! interval. Finding work resets it.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ const VAIN_MAX: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct WakeUpBackoff {
     wait_max: Duration,
     in_vain: u32,
     until: Instant,
 }
 
-impl Patience {
+impl WakeUpBackoff {
     pub(crate) const fn new(wait_max: Duration, now: Instant) -> Self {
         Self { wait_max, in_vain: 0, until: now }
     }
@@ -51,17 +51,17 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{FIRST_WAIT, Patience, VAIN_MAX};
+    use super::{FIRST_WAIT, VAIN_MAX, WakeUpBackoff};
 
     const WAIT_MAX: Duration = Duration::from_millis(500);
 
     #[test]
     fn a_server_woken_in_vain_waits_longer_each_time_until_it_finds_work() {
         let now = Instant::now();
-        let mut patience = Patience::new(WAIT_MAX, now);
+        let mut backoff = WakeUpBackoff::new(WAIT_MAX, now);
         let mut wait = |found, woken| {
-            patience.looked(found, woken, now);
-            patience.until() - now
+            backoff.looked(found, woken, now);
+            backoff.until() - now
         };
         for _ in 1..VAIN_MAX {
             assert_eq!(wait(false, true), Duration::ZERO);

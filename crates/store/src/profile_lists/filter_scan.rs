@@ -1,4 +1,4 @@
-//! Judges profiles one by one, if the index that a list walks does not decide all filters.
+//! Tests profiles one by one, if the index that a list walks does not decide all filters.
 
 use caseload_model::profile_query::{ProfilePosition, ProfileQuery, ProfileScan};
 
@@ -11,13 +11,13 @@ use crate::throttle::Throttle;
 pub(super) type Take<'t> = dyn Fn(&mut RenderedPart, &[&Found]) -> Result<(), StoreError> + 't;
 
 /// The filters of a list.
-pub(super) struct Judge<'r> {
+pub(super) struct FilterScan<'r> {
     pub(super) query: &'r ProfileQuery,
     pub(super) matches: &'r dyn Fn(&Found) -> bool,
     pub(super) take: &'r Take<'r>,
 }
 
-impl Judge<'_> {
+impl FilterScan<'_> {
     /// The total, if it is wanted, and the part after the position. `next` reads profiles in the
     /// order of the list, and none at its end; with a total, from the beginning of the list.
     pub(super) fn part(

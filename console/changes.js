@@ -1,5 +1,6 @@
 // What a dry run would change: how many entries have each outcome, and the first changes field by
 // field. The server shows changes for dry runs of updates and upserts.
+import { ACTIONS } from "./actions.js";
 import { eachLine, tasks } from "./api.js";
 import { write } from "./json.js";
 import { count, short, things } from "./format.js";
@@ -11,8 +12,7 @@ const ROWS_MAX = 100;
 const OUTCOME = /"outcome":"([a-z]+)"/;
 
 /** Whether dry runs of the action have changes. */
-export const hasChanges = (/** @type {string} */ action) =>
-  ["update_core_profiles", "upsert_core_profiles", "update_app_profiles"].includes(action);
+export const hasChanges = (/** @type {string} */ action) => ACTIONS[action]?.patches === true;
 
 /** The outcomes and changes of tasks, which may be added one by one. */
 export function noChanges() {

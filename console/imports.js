@@ -1,24 +1,13 @@
 // Imports: the tasks of both families, newest first, with filters in the address.
+import { ACTIONS } from "./actions.js";
 import { call, query, tasks } from "./api.js";
 import { count, short, span, time } from "./format.js";
 import { empty, failedCount, head, select, table, taskLink, taskState } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
 const PAGE = 50;
-const ACTIONS = [
-  "create_core_profiles",
-  "update_core_profiles",
-  "upsert_core_profiles",
-  "delete_core_profiles",
-  "update_app_profiles",
-  "delete_app_profiles",
-  "get_core_profiles",
-  "get_app_profiles",
-  "import_issues",
-  "delete_issues",
-];
 const FILTERS = {
-  action: ACTIONS,
+  action: Object.keys(ACTIONS),
   status: ["created", "queued", "processing", "completed"],
   outcome: ["succeeded", "completed_with_errors", "failed", "cancelled"],
 };

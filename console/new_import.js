@@ -1,5 +1,6 @@
 // New import: a file of any size becomes tasks of at most 10,000 entries. First a dry run says what
 // would happen; then the same entries are sent. Both go on when the screen is left.
+import { ACTIONS } from "./actions.js";
 import { can } from "./api.js";
 import { changesView } from "./changes.js";
 import { TARGETS, guess } from "./csv.js";
@@ -11,25 +12,19 @@ import { bar, button, empty, field, head, notice, pill, refused, select, table }
 import { fill, h, update } from "./view.js";
 
 const PREVIEW = 5;
-/** What a table can become: its columns are fields of core profiles. */
-const TABLE_ACTIONS = {
-  create_core_profiles: "create profiles",
-  upsert_core_profiles: "create or update profiles, by identity",
-  update_core_profiles: "update profiles, by id or identity",
-  delete_core_profiles: "delete profiles, by id or identity",
-};
-const ACTIONS = {
-  ...TABLE_ACTIONS,
-  update_app_profiles: "update app profiles, by pid",
-  delete_app_profiles: "delete app profiles, by pid",
-  import_issues: "import issues",
+/** The actions that pass, each with its meaning. */
+const meanings = (/** @type {(action: any) => unknown} */ passes) =>
+  Object.fromEntries(
+    Object.entries(ACTIONS)
+      .filter(([, action]) => passes(action))
+      .map(([name, action]) => [name, action.does]),
+  );
+const TABLE_ACTIONS = meanings((action) => action.table);
+const WRITE_ACTIONS = {
+  ...meanings((action) => !action.reads),
   [REPLACE]: "import issues, replacing those of the same id",
-  delete_issues: "delete issues, by id",
 };
-const READ_ACTIONS = {
-  get_core_profiles: "export profiles by core-profile-id",
-  get_app_profiles: "export app profiles by pid",
-};
+const READ_ACTIONS = meanings((action) => action.reads);
 const KINDS = /** @type {Record<string, string>} */ ({
   csv: "CSV",
   array: "JSON array",
@@ -222,10 +217,12 @@ class ChosenFile {
   }
 }
 
-/** What a file can become. A key that may only read begins with what it may do. */
+/** The actions for a file. A key that may only read gets those that read first. */
 function actionsOf(/** @type {any} */ kind) {
   if (kind.kind === "csv") return TABLE_ACTIONS;
-  return can("write") ? { ...ACTIONS, ...READ_ACTIONS } : { ...READ_ACTIONS, ...ACTIONS };
+  return can("write")
+    ? { ...WRITE_ACTIONS, ...READ_ACTIONS }
+    : { ...READ_ACTIONS, ...WRITE_ACTIONS };
 }
 
 function previewOf(/** @type {string[]} */ found) {

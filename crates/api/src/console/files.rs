@@ -30,6 +30,7 @@ macro_rules! files {
 }
 
 static FILES: &[(&str, &[u8])] = files! {
+    "actions.js"
     "api.js"
     "app.js"
     "changes.js"

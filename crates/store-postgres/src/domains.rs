@@ -54,16 +54,14 @@ async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Selects the names of all tables with records of domains.
+pub(super) const DOMAIN_TABLES: &str = "SELECT c.relname::text FROM pg_class c
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'domain_id'
+     WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+     ORDER BY 1";
+
 /// Every table with a column `domain_id`, in the schema of the store.
 pub(super) async fn domain_tables(client: &Client) -> Result<Vec<String>, StoreError> {
-    let tables = client
-        .rows(
-            "SELECT c.relname::text FROM pg_class c
-             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'domain_id'
-             WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
-             ORDER BY 1",
-            &[],
-        )
-        .await?;
+    let tables = client.rows(DOMAIN_TABLES, &[]).await?;
     Ok(tables.iter().map(|row| row.get(0)).collect())
 }

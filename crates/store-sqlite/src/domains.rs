@@ -127,12 +127,14 @@ fn forget_removals(conn: &Connection, domains: &[i64]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Selects the names of all tables with records of domains.
+pub(super) const DOMAIN_TABLES: &str =
+    "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+     WHERE m.type = 'table' AND c.name = 'domain_id' ORDER BY m.name";
+
 /// Every table with a column `domain_id`.
 pub(super) fn domain_tables(conn: &Connection) -> Result<Vec<String>, Fault> {
-    let mut statement = conn.prepare_cached(
-        "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
-         WHERE m.type = 'table' AND c.name = 'domain_id' ORDER BY m.name",
-    )?;
+    let mut statement = conn.prepare_cached(DOMAIN_TABLES)?;
     let names = statement.query_map([], |row| row.get(0))?;
     Ok(names.collect::<Result<_, _>>()?)
 }

@@ -157,9 +157,10 @@ macro_rules! columns {
 }
 
 columns! {
+    u8: i64 => |number| number.try_into().ok();
     u32: i64 => |number| number.try_into().ok();
     u64: i64 => |number| number.try_into().ok();
-    bool: i64 => |number| Some(number != 0);
+    bool: i64 => |number| (0..=1).contains(&number).then_some(number == 1);
     UnixMillis: i64 => |at| Some(UnixMillis(at));
     DomainId: i64 => |id| Some(DomainId(id));
     Vec<u8>: &'r [u8] => |bytes| Some(bytes.to_vec());

@@ -42,6 +42,7 @@ async fn a_check_names_each_kind_of_damage_to_issues() {
         ("UPDATE issues SET state = 70 WHERE row = 1", "70 is not the code of a state"),
         ("UPDATE issues SET rating = NULL WHERE row = 1", "its feedback_rating is another one"),
         ("UPDATE issues SET redacted = 1 WHERE row = 1", "its redacted is another one"),
+        ("UPDATE issues SET redacted = 2 WHERE row = 1", "has a value of another kind"),
         ("UPDATE issues SET queue_id = NULL WHERE row = 1", "its queue is another one"),
         ("DELETE FROM apps WHERE id = 'ios'", "issue 7: its app is not there"),
         ("DELETE FROM queues", "issue 7: its queue is not there"),

@@ -2,40 +2,35 @@
 //! Each check is one function in a list and runs in a snapshot of its own, so that writers
 //! continue. Pages and indexes are left to the data checksums of the database.
 
-mod checksums;
-mod issues;
-mod profiles;
-mod tables;
-mod tasks;
-mod terms;
+mod queue;
+mod stored;
 
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
-use super::engine::{Client, Engine, Nodes};
-use super::issues::check_text_index;
-use caseload_store::check::Findings;
+use super::engine::{BlockingClient, Engine, Nodes};
+use caseload_store::check::{Findings, checksums, issues, profiles, tables, tasks, terms};
 use caseload_store::{CheckReport, StoreError};
+use stored::Stored;
 
 /// A check of one part of the stored data.
-type Check = for<'a> fn(&'a Client, &'a mut Findings) -> BoxFuture<'a, Result<(), StoreError>>;
+type Check = for<'a> fn(&'a BlockingClient<'a>, &mut Findings) -> Result<(), StoreError>;
 
 /// All checks, in the order of the report.
 const CHECKS: &[(&str, Check)] = &[
-    ("checksums of rows", |client, findings| Box::pin(checksums::rows(client, findings))),
-    ("domains", |client, findings| Box::pin(tables::domains(client, findings))),
-    ("tasks", |client, findings| Box::pin(tasks::tasks(client, findings))),
-    ("the queue", |client, findings| Box::pin(tasks::queue(client, findings))),
-    ("records of tasks", |client, findings| Box::pin(tasks::records(client, findings))),
-    ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
-    ("identities", |client, findings| Box::pin(profiles::identities(client, findings))),
-    ("terms of profiles", |client, findings| Box::pin(terms::of_profiles(client, findings))),
-    ("app profiles", |client, findings| Box::pin(profiles::app(client, findings))),
-    ("issues", |client, findings| Box::pin(issues::rows(client, findings))),
-    ("counts of issues", |client, findings| Box::pin(issues::counts(client, findings))),
-    ("terms of issues", |client, findings| Box::pin(terms::of_issues(client, findings))),
-    ("attachments", |client, findings| Box::pin(issues::files(client, findings))),
+    ("checksums of rows", |db, findings| checksums::rows(&Stored(db), findings)),
+    ("domains", |db, findings| tables::domains(&Stored(db), findings)),
+    ("tasks", |db, findings| tasks::tasks(&Stored(db), findings)),
+    ("the queue", |db, findings| queue::queue(&Stored(db), findings)),
+    ("records of tasks", |db, findings| tasks::records(&Stored(db), findings)),
+    ("core profiles", |db, findings| profiles::core(&Stored(db), findings)),
+    ("identities", |db, findings| profiles::identities(&Stored(db), findings)),
+    ("terms of profiles", |db, findings| terms::of_profiles(&Stored(db), findings)),
+    ("app profiles", |db, findings| profiles::app(&Stored(db), findings)),
+    ("issues", |db, findings| issues::rows(&Stored(db), findings)),
+    ("counts of issues", |db, findings| issues::counts(&Stored(db), findings)),
+    ("terms of issues", |db, findings| terms::of_issues(&Stored(db), findings)),
+    ("text index", |db, findings| tables::text_index(&Stored(db), findings)),
+    ("attachments", |db, findings| tables::attachments(&Stored(db), findings)),
 ];
 
 /// How often a cluster is looked at before a fault counts, and the time in between.
@@ -48,21 +43,18 @@ const NO_PAGE_CHECKSUMS: &str = "the database has no data checksums, so a damage
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     let mut report = CheckReport::default();
     for (name, check) in CHECKS {
-        let mut found = look(engine, name, check).await?;
+        let mut found = look(engine, name, *check).await?;
         let mut looks = 1;
         // The nodes of a cluster show a transaction at different moments.
         while !found.faults.is_empty() && engine.nodes() == Nodes::Many && looks < LOOKS_MAX {
             tokio::time::sleep(LOOK_AGAIN).await;
-            found = look(engine, name, check).await?;
+            found = look(engine, name, *check).await?;
             looks += 1;
         }
         report.verified.extend(found.verified);
         report.faults.extend(found.faults);
     }
     report.notes.extend(pages_without_checksums(engine).await?.map(str::to_owned));
-    let found = check_text_index(engine).await?;
-    report.verified.extend(found.verified);
-    report.faults.extend(found.faults);
     Ok(report)
 }
 
@@ -83,19 +75,17 @@ pub(super) async fn pages_without_checksums(
 async fn look(
     engine: &Engine,
     name: &'static str,
-    check: &Check,
+    check: Check,
 ) -> Result<CheckReport, StoreError> {
-    let read = engine.read_with_limit_per_statement(None, check, |client, check| {
-        Box::pin(async move {
-            let mut findings = Findings::default();
-            match check(client, &mut findings).await {
-                // Damage ends up in the report. Other faults end the whole check.
-                Err(StoreError::Corrupt(fault)) => {
-                    Ok(findings.end(name, Err(StoreError::Corrupt(fault))))
-                }
-                ended => ended.map(|()| findings.end(name, Ok(()))),
+    let read = engine.read_blocking_without_limit(move |db| {
+        let mut findings = Findings::default();
+        match check(db, &mut findings) {
+            // Damage ends up in the report. Other faults end the whole check.
+            Err(StoreError::Corrupt(fault)) => {
+                Ok(findings.end(name, Err(StoreError::Corrupt(fault))))
             }
-        })
+            ended => ended.map(|()| findings.end(name, Ok(()))),
+        }
     });
     read.await
 }

@@ -73,6 +73,21 @@ impl Engine {
         })
     }
 
+    /// Runs a read in one snapshot, without any limit of time.
+    pub(crate) async fn read_blocking_without_limit<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let session = Session::read(self.client(self.connection().await?), None);
+        let runtime = Handle::current();
+        on_a_thread(move || {
+            let answer = session.run_blocking(&runtime, (None, None), work);
+            session.end_read(answer)
+        })
+        .await
+    }
+
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
     /// back and `work` runs again.
     pub(crate) async fn write_blocking<T, F>(&self, work: F) -> Result<T, StoreError>

@@ -208,22 +208,6 @@ impl Engine {
         self.damage.lock().clone().map_or(Ok(()), |damage| Err(StoreError::Corrupt(damage)))
     }
 
-    /// Runs a read in one snapshot. `each` limits every statement; without it, statements have no
-    /// limit.
-    pub(super) async fn read_with_limit_per_statement<C, T, F>(
-        &self,
-        each: Option<Duration>,
-        command: C,
-        work: F,
-    ) -> Result<T, StoreError>
-    where
-        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
-    {
-        let session = Session::read(self.client(self.connection().await?), each);
-        let answer = session.run(|client| work(client, &command)).await;
-        session.end_read(answer)
-    }
-
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
     /// back and `work` runs again.
     pub(super) async fn write<C, T, F>(&self, command: C, work: F) -> Result<T, StoreError>

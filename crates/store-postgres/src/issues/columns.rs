@@ -6,57 +6,16 @@ use caseload_model::issue::{IssueBody, IssueColumns, IssueFragments};
 use tokio::try_join;
 use tokio_postgres::{Row, Statement};
 
-use super::page::{FRAGMENTS_COUNT, fragments};
 use crate::engine::{BoundRow, Client, CopyRows, Values};
-use crate::rows::text;
 use crate::tx::ReadRow;
 use caseload_store::StoreError;
 use caseload_store::checksum;
-use caseload_store::issues::{StoredColumns, record_fragments};
+use caseload_store::issues::{columns, record_fragments};
 
-/// The columns that [`columns`] reads; they follow the fragments.
-pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
-     i.state, i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
-     i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
-/// The index of the first column after these.
-pub(crate) const COLUMNS_END: usize = FRAGMENTS_COUNT + 16;
-
-/// The columns, from a row that begins with fragments and columns.
-pub(crate) fn columns(row: &Row) -> Result<IssueColumns, StoreError> {
-    let at = |place: usize| FRAGMENTS_COUNT + place;
-    let optional = |place: usize| -> Result<Option<String>, StoreError> {
-        let there = row.get::<_, Option<&[u8]>>(at(place)).is_some();
-        if there { text(row, at(place)).map(Some) } else { Ok(None) }
-    };
-    let stored = StoredColumns {
-        id: row.get(at(0)),
-        created_at: row.get(at(1)),
-        updated_at: row.get(at(2)),
-        changed_at: row.get(at(3)),
-        state: row.get::<_, i16>(at(4)).into(),
-        redacted: row.get(at(5)),
-        rating: row
-            .get::<_, Option<i16>>(at(6))
-            .map(u8::try_from)
-            .transpose()
-            .map_err(|_| StoreError::Corrupt("a rating is out of range".to_owned()))?,
-        original_created_at: row.get(at(7)),
-        app_id: text(row, at(8))?,
-        platform_type: optional(9)?,
-        queue_id: optional(10)?,
-        hs_user_id: text(row, at(11))?,
-        assignee_id: optional(12)?,
-        language: optional(13)?,
-        issue_mode: optional(14)?,
-        author_email: text(row, at(15))?,
-    };
-    stored.columns(&fragments(row))
-}
-
-/// The whole issue, from such a row.
+/// The whole issue, from a row that begins with its fragments and columns.
 pub(super) fn record(row: &Row) -> Result<IssueRecord, StoreError> {
     let (head, body) = record_fragments(&ReadRow(row))?;
-    Ok(IssueRecord { columns: columns(row)?, head, body })
+    Ok(IssueRecord { columns: columns(&ReadRow(row))?, head, body })
 }
 
 /// An issue to be written.

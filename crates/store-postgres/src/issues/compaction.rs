@@ -264,6 +264,6 @@ pub(super) async fn domains(client: &Client) -> Result<Vec<DomainId>, StoreError
     Ok(found.map(DomainId).collect())
 }
 
-pub(crate) fn block_number(block: i64) -> Result<u32, StoreError> {
+fn block_number(block: i64) -> Result<u32, StoreError> {
     u32::try_from(block).map_err(|_| StoreError::Corrupt("a block without a number".to_owned()))
 }

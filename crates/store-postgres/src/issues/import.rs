@@ -8,7 +8,7 @@ use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{ImportContext, ImportPlan, IssueFragments, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use caseload_store::issues::{
-    FreeRows, ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue,
+    FRAGMENTS, FreeRows, ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
@@ -21,7 +21,6 @@ use super::columns::NewRow;
 use super::copy_pipeline::CopyPipeline;
 use super::deltas::Deltas;
 use super::import_names::ImportedNames;
-use super::page::FRAGMENTS;
 use crate::tx::DomainTx;
 
 /// The import of one chunk.

@@ -7,8 +7,8 @@ use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
 use caseload_store::issues::{
-    FRAGMENT_BYTES, IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id,
-    taken_instants,
+    COLUMNS, COLUMNS_END, FRAGMENT_BYTES, FRAGMENTS, IndexChanges, IssueAllocation, IssueStore,
+    Replacement, free_instant, live_id, taken_instants,
 };
 use caseload_store::profiles::CLOCK_AHEAD_MS_MAX;
 use caseload_store::rowset::row_number;
@@ -18,9 +18,8 @@ use tokio::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
+use super::columns::{NewRow, record};
 use super::deltas::Deltas;
-use super::page::FRAGMENTS;
 use crate::rows::instant;
 use crate::tx::DomainTx;
 

@@ -31,14 +31,10 @@ use super::tx::DomainTx;
 use caseload_store::query::{
     Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
 };
-pub(super) use caseload_store::rowset::apply_delta;
 use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
-pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
-pub(super) use compaction::block_number;
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
-pub(super) use text_index::{check as check_text_index, index_texts};
+pub(super) use text_index::index_texts;
 
 /// Total and page, if the plan is one question and issues of usual size have room on the page: they
 /// come in one flight, without a thread that waits for answers.

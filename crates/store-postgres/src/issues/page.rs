@@ -3,7 +3,6 @@
 
 use std::pin::pin;
 
-use caseload_model::issue::IssueFragments;
 use caseload_model::issue_query::{ListPosition, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
@@ -11,36 +10,10 @@ use futures_util::TryStreamExt as _;
 use tokio_postgres::{Row, RowStream};
 
 use crate::engine::store_error;
+use crate::tx::ReadRow;
+use caseload_store::issues::{fragments, sums};
 use caseload_store::query::{RenderedPage, Rendering};
 use caseload_store::{StepForm, StoreError, checksum};
-
-/// The columns that [`fragments`] reads, in its order.
-pub(crate) const FRAGMENTS: &str = "b.head, b.messages, b.meta, b.custom_fields, \
-     b.feedback, b.queue, b.private_notes, b.predict_labels, b.sentiment_analysis, \
-     b.smart_intents, b.checksums";
-/// The number of these columns; further columns of a query follow them.
-pub(crate) const FRAGMENTS_COUNT: usize = 11;
-
-/// Fragments, from a row that begins with them.
-pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
-    IssueFragments {
-        head: row.get(0),
-        messages: row.get(1),
-        meta: row.get(2),
-        custom_fields: row.get(3),
-        feedback: row.get(4),
-        queue: row.get(5),
-        private_notes: row.get(6),
-        predict_labels: row.get(7),
-        sentiment_analysis: row.get(8),
-        smart_intents: row.get(9),
-    }
-}
-
-/// The checksums of the fragments, from such a row.
-pub(crate) fn sums(row: &Row) -> &[u8] {
-    row.get(FRAGMENTS_COUNT - 1)
-}
 
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
@@ -88,22 +61,24 @@ pub(super) async fn render_stream(
         }
     }
     if let Some(last) = last {
-        out.last = Some(position(fragments(&last).head, rendering.key)?);
+        out.last = Some(position(fragments(&ReadRow(&last))?.head, rendering.key)?);
     }
     Ok(stats)
 }
 
 /// Renders one issue. Returns false if the page is full.
 fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> Result<bool, StoreError> {
-    let issue = fragments(row);
+    let row = ReadRow(row);
+    let issue = fragments(&row)?;
     if !out.has_room(&issue, rendering) {
         return Ok(false);
     }
     if rendering.form == StepForm::Commas && !out.body.is_empty() {
         out.body.push(b',');
     }
-    checksum::require_fragments(&issue, &rendering.view, sums(row))?;
-    out.write(&issue, sums(row), rendering);
+    let sums = sums(&row)?;
+    checksum::require_fragments(&issue, &rendering.view, sums)?;
+    out.write(&issue, sums, rendering);
     if rendering.form == StepForm::Lines {
         out.body.push(b'\n');
     }

@@ -1,15 +1,14 @@
-//! The text index: its statements ([`TextIndexStore`]), a step of indexing, and its check. A step
-//! is planned in one snapshot and carried out in a transaction of its own.
+//! The text index: its statements ([`TextIndexStore`]) and a step of indexing. A step is planned in
+//! one snapshot and carried out in a transaction of its own.
 
 use caseload_model::ids::DomainId;
-use caseload_store::check::Findings;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::text_index::{self, TextIndexStore};
-use caseload_store::{CheckReport, IndexTexts, StoreError};
+use caseload_store::{IndexTexts, StoreError};
 use tokio_postgres::types::ToSql;
 
-use crate::domains::{LOCK_DOMAIN, ids_and_names};
+use crate::domains::LOCK_DOMAIN;
 use crate::engine::{BlockingClient, Engine};
 use crate::tx::DomainTx;
 
@@ -57,31 +56,4 @@ pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool
     let indexed = indexed.await?;
     failpoint::reached(Failpoint::IndexTextsAfterCommit);
     Ok(indexed)
-}
-
-/// The grams of the text index are those of the stored issues.
-pub(crate) async fn check(engine: &Engine) -> Result<CheckReport, StoreError> {
-    let domains = engine.read(None, (), |client, ()| Box::pin(ids_and_names(client))).await?;
-    let mut faults = Vec::new();
-    let mut indexed = 0;
-    for (domain, name) in domains {
-        let checked = engine.read_blocking_at_leisure(NO_DOMAIN, move |db| {
-            let mut findings = Findings::default();
-            let domain = DomainId(domain);
-            let source = DomainTx { db, domain };
-            match text_index::check(db, &source, (domain, &name), &mut findings) {
-                Ok(indexed) => Ok((indexed, findings.end("text index", Ok(())))),
-                // Damage ends up in the report. Other faults end the whole check.
-                Err(StoreError::Corrupt(fault)) => {
-                    Ok((0, findings.end("text index", Err(StoreError::Corrupt(fault)))))
-                }
-                Err(fault) => Err(fault),
-            }
-        });
-        let (issues, found) = checked.await?;
-        indexed += issues;
-        faults.extend(found.faults);
-    }
-    let verified = vec![("issues in the text index".to_owned(), indexed)];
-    Ok(CheckReport { verified, faults, ..CheckReport::default() })
 }

@@ -1,25 +1,20 @@
 //! `caseload check`: reads all stored data and verifies its rules. Each check is one function in a
 //! list and runs in a snapshot of its own, so that writers continue. A check repairs nothing.
 
-mod attachments;
-mod checksums;
-mod issues;
-mod profiles;
+mod stored;
 mod tables;
-mod tasks;
-mod terms;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use caseload_store::check::Findings;
+use caseload_store::check::{Findings, checksums, issues, profiles, tables as rules, tasks, terms};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{CheckReport, OpenMode, StoreError};
 use rusqlite::Connection;
 
 use crate::Fault;
 use crate::engine::{Engine, on_blocking_thread};
-use crate::issues::check_text_index;
+use crate::tx::Tx;
 
 /// A check of one part of the stored data.
 type Check = fn(&Connection, &mut Findings) -> Result<(), Fault>;
@@ -28,19 +23,19 @@ type Check = fn(&Connection, &mut Findings) -> Result<(), Fault>;
 const CHECKS: &[(&str, Check)] = &[
     ("the database file", tables::file),
     ("references between tables", tables::references),
-    ("checksums of rows", checksums::rows),
-    ("domains", tables::domains),
-    ("tasks", tasks::tasks),
-    ("records of tasks", tasks::records),
-    ("core profiles", profiles::core),
-    ("identities", profiles::identities),
-    ("terms of profiles", terms::of_profiles),
-    ("app profiles", profiles::app),
-    ("issues", issues::rows),
-    ("counts of issues", issues::counts),
-    ("terms of issues", terms::of_issues),
-    ("text index", check_text_index),
-    ("attachments", attachments::files),
+    ("checksums of rows", |conn, findings| Ok(checksums::rows(&Tx(conn), findings)?)),
+    ("domains", |conn, findings| Ok(rules::domains(&Tx(conn), findings)?)),
+    ("tasks", |conn, findings| Ok(tasks::tasks(&Tx(conn), findings)?)),
+    ("records of tasks", |conn, findings| Ok(tasks::records(&Tx(conn), findings)?)),
+    ("core profiles", |conn, findings| Ok(profiles::core(&Tx(conn), findings)?)),
+    ("identities", |conn, findings| Ok(profiles::identities(&Tx(conn), findings)?)),
+    ("terms of profiles", |conn, findings| Ok(terms::of_profiles(&Tx(conn), findings)?)),
+    ("app profiles", |conn, findings| Ok(profiles::app(&Tx(conn), findings)?)),
+    ("issues", |conn, findings| Ok(issues::rows(&Tx(conn), findings)?)),
+    ("counts of issues", |conn, findings| Ok(issues::counts(&Tx(conn), findings)?)),
+    ("terms of issues", |conn, findings| Ok(terms::of_issues(&Tx(conn), findings)?)),
+    ("text index", |conn, findings| Ok(rules::text_index(&Tx(conn), findings)?)),
+    ("attachments", |conn, findings| Ok(rules::attachments(&Tx(conn), findings)?)),
 ];
 
 /// Runs all checks on an opened store.

@@ -11,7 +11,7 @@ use caseload_model::issue::{
 };
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
-use caseload_store::issues::{FreeRows, ImportStore, stored_issue, taken_instants};
+use caseload_store::issues::{FRAGMENTS, FreeRows, ImportStore, stored_issue, taken_instants};
 use caseload_store::profiles::add_identities;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
@@ -19,7 +19,6 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::index;
 use super::index_thread::{IndexThread, Slice};
-use super::page::FRAGMENTS;
 use crate::engine::WorkLimit;
 use crate::tx::DomainTx;
 use crate::{Fault, clock};
@@ -52,7 +51,7 @@ impl<'c> ImportStore for Import<'c> {
         let select = format!(
             "SELECT {FRAGMENTS}, id, created_at, original_created_at FROM rarray(?2) named
              CROSS JOIN issues ON domain_id = ?1 AND id = named.value
-             JOIN issue_bodies USING (row)"
+             JOIN issue_bodies b USING (row)"
         );
         self.tx.list(&select, values![self.tx.domain, ids], stored_issue)
     }

@@ -4,7 +4,6 @@
 //! answered. This module holds the statements. Invariant: rows, fragments, counters and sets change
 //! in one transaction.
 
-mod columns;
 mod counts;
 mod import;
 mod index;
@@ -18,12 +17,11 @@ mod source;
 mod sql;
 mod text_index;
 
-pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
 pub(super) use index::Statements;
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
+pub(super) use page::{get, numbers};
 pub(super) use source::IssueSource;
-pub(super) use text_index::{check as check_text_index, index_texts};
+pub(super) use text_index::index_texts;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

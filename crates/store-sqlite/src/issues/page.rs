@@ -10,23 +10,13 @@ use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_ite
 
 use super::sql::Sql;
 use crate::Fault;
+use caseload_store::issues::FRAGMENTS_COUNT;
 use caseload_store::query::{RenderedPage, Rendering};
 use caseload_store::rowset::row_number;
 use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError, checksum};
 
-/// The columns that [`fragments`] reads, in its order.
-pub(crate) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
-     queue, private_notes, predict_labels, sentiment_analysis, smart_intents, checksums";
-/// The number of these columns; further columns of a query follow them.
-pub(crate) const FRAGMENTS_COUNT: usize = 11;
-
-/// Fragments, from a row that begins with [`FRAGMENTS`].
-pub(crate) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments<'r>> {
-    shown_fragments(row, IssueView::FULL)
-}
-
-/// The checksums of the fragments, from such a row.
-pub(crate) fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r [u8]> {
+/// The checksums of the fragments, from a row that begins with both.
+fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r [u8]> {
     row.get_ref(FRAGMENTS_COUNT - 1)?.as_blob().map_err(FromSqlError::into)
 }
 

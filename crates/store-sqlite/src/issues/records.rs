@@ -5,12 +5,12 @@ use caseload_model::issue::IssueFragments;
 use caseload_model::issue::write::IssueRecord;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::columns::{COLUMNS, COLUMNS_END, columns};
-use super::page::FRAGMENTS;
 use crate::Fault;
 use crate::tx::ReadRow;
 use caseload_store::checksum;
-use caseload_store::issues::{Replacement, record_fragments};
+use caseload_store::issues::{
+    COLUMNS, COLUMNS_END, FRAGMENTS, Replacement, columns, record_fragments,
+};
 
 /// The row of an issue and its record.
 pub(super) fn read(
@@ -42,7 +42,7 @@ pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault
 /// From a row with fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
     let (head, body) = record_fragments(&ReadRow(row))?;
-    Ok((row.get(COLUMNS_END)?, IssueRecord { columns: columns(row)?, head, body }))
+    Ok((row.get(COLUMNS_END)?, IssueRecord { columns: columns(&ReadRow(row))?, head, body }))
 }
 
 /// Replaces an issue. Writes only the values that an edit may change.

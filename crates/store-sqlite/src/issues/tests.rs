@@ -22,11 +22,11 @@ use super::import::{
     insert_columns, insert_columns_statement, insert_fragments, insert_fragments_statement,
 };
 use super::index::update;
-use super::page::{FRAGMENTS_COUNT, select};
+use super::page::select;
 use super::source::IssueSource;
 use super::{counts, sql};
 use crate::Fault;
-use caseload_store::issues::{IndexChanges, IndexedIssue};
+use caseload_store::issues::{FRAGMENTS_COUNT, IndexChanges, IndexedIssue};
 use caseload_store::query::plan::{CounterTotal, Seek, contradicts_itself, without_idle_filters};
 use caseload_store::query::{Counters, Index, Page, Scan, Source as _, Thresholds, list, step};
 use caseload_store::throttle::Throttle;

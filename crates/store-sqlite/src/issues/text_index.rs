@@ -1,8 +1,7 @@
-//! The text index: its statements ([`TextIndexStore`]), a step of indexing, and its check. A step
-//! is planned on a reader, and the writer thread carries it out.
+//! The text index: its statements ([`TextIndexStore`]) and a step of indexing. A step is planned on
+//! a reader, and the writer thread carries it out.
 
 use caseload_model::ids::DomainId;
-use caseload_store::check::Findings;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::text_index::{self, TextIndexStore};
@@ -55,18 +54,4 @@ pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool
         .await?;
     failpoint::reached(Failpoint::IndexTextsAfterCommit);
     Ok(indexed)
-}
-
-/// The grams of the text index are those of the stored issues.
-pub(crate) fn check(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
-    let mut domains = conn.prepare("SELECT id, name FROM domains ORDER BY id")?;
-    let mut domains = domains.query([])?;
-    let mut indexed = 0;
-    while let Some(row) = domains.next()? {
-        let (domain, name): (_, String) = (DomainId(row.get(0)?), row.get(1)?);
-        let source = IssueSource::new(conn, domain);
-        indexed += text_index::check(&Tx(conn), &source, (domain, &name), findings)?;
-    }
-    findings.verified("issues in the text index", indexed);
-    Ok(())
 }

@@ -3,29 +3,117 @@
 
 use std::collections::HashMap;
 
+use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
     CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counted_days, counter_keys,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::json::{self, Json};
 
-use super::Findings;
+use super::domains::{Domains, Scope};
+use super::{CheckedStore, Findings};
+use crate::StoreError;
 use crate::checksum::require_fragments;
+use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments, sums};
 
-/// The references and limits of an issue, in the order in which backends report them.
-pub const REFERENCES: [&str; 5] = [
+/// The references and limits of an issue, in the order in which they are read.
+const REFERENCES: [&str; 6] = [
     "its id is beyond the domain's clock",
     "its created_at is beyond the domain's clock",
     "its app is not there",
     "its queue is not there",
     "its assignee is not there",
+    "its row is beyond the domain's clock",
 ];
-/// The fault of an issue without fragments.
-pub const NO_FRAGMENTS: &str = "its fragments are not there";
+
+/// Each issue, its fragments and its references.
+pub fn rows<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
+    let domains = Domains::read(store)?;
+    let mut count = 0;
+    for scope in domains.scopes(store) {
+        scope.each(&select_with_references(&scope), |row| {
+            let Some(name) = domains.name_in(row, COLUMNS_END)? else { return Ok(()) };
+            count += 1;
+            let id: i64 = row.get(FRAGMENTS_COUNT)?;
+            let mut broken = |rule: &str| {
+                findings.fault(format!("domain {name}, issue {id}: {rule}"));
+            };
+            for (place, rule) in REFERENCES.iter().enumerate() {
+                if !row.get::<bool>(COLUMNS_END + 2 + place)? {
+                    broken(rule);
+                }
+            }
+            if !row.get::<bool>(COLUMNS_END + 1)? {
+                broken("its fragments are not there");
+                return Ok(());
+            }
+            disagreements(&columns(row)?, &fragments(row)?, sums(row)?, &mut broken);
+            Ok(())
+        })?;
+        if let Some(strays) = S::STRAY_BODIES {
+            scope.counts(&domains, strays, |name, strays| {
+                findings.fault(format!("domain {name}: {strays} fragments belong to no issue"));
+            })?;
+        }
+    }
+    findings.verified("issues", count);
+    Ok(())
+}
+
+/// Selects issues with fragments, domain, whether there are fragments, and [`REFERENCES`].
+fn select_with_references<S: CheckedStore>(scope: &Scope<'_, S>) -> String {
+    let (d, is_body, row_is_given) = (scope.domain_of("i"), S::IS_BODY, S::ROW_IS_GIVEN);
+    format!(
+        "SELECT {FRAGMENTS}, {COLUMNS}, i.domain_id, b.row IS NOT NULL,
+         i.id <= c.last_issue_id OR i.id > {ISSUE_ID_COUNTED_MAX},
+         i.created_at <= c.last_created_at,
+         EXISTS (SELECT 1 FROM apps x WHERE x.domain_id = {d} AND x.id = i.app_id),
+         i.queue_id IS NULL OR
+         EXISTS (SELECT 1 FROM queues x WHERE x.domain_id = {d} AND x.id = i.queue_id),
+         i.assignee_id IS NULL OR
+         EXISTS (SELECT 1 FROM agents x WHERE x.domain_id = {d} AND x.id = i.assignee_id),
+         {row_is_given}
+         FROM issues i JOIN domain_clocks c ON c.domain_id = {d}
+         LEFT JOIN issue_bodies b ON {is_body} WHERE i.domain_id = {d}"
+    )
+}
+
+/// All issues with their fragments, domain and row.
+pub(super) fn select<S: CheckedStore>(scope: &Scope<'_, S>) -> String {
+    let (d, is_body) = (scope.domain_of("i"), S::IS_BODY);
+    format!(
+        "SELECT {FRAGMENTS}, {COLUMNS}, i.domain_id, i.row FROM issues i
+         JOIN issue_bodies b ON {is_body} WHERE i.domain_id = {d}"
+    )
+}
+
+/// The stored counters equal the counted issues.
+pub fn counts<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
+    let domains = Domains::read(store)?;
+    let mut count = 0;
+    for scope in domains.scopes(store) {
+        let mut counted = ExpectedCounters::default();
+        scope.each(&select(&scope), |row| {
+            counted.add(row.get(COLUMNS_END)?, &columns(row)?);
+            Ok(())
+        })?;
+        scope.each(S::COUNTERS, |row| {
+            let domain = row.get(0)?;
+            let Some(name) = domains.name(domain) else { return Ok(()) };
+            count += 1;
+            let key = (row.get(1)?, row.get(2)?, row.get(3)?);
+            counted.compare(findings, (domain, name), key, row.get(4)?);
+            Ok(())
+        })?;
+        counted.missing(findings, &domains);
+    }
+    findings.verified("counts of issues", count);
+    Ok(())
+}
 
 /// Reports fragments that do not have their checksums, do not parse or do not agree with the
 /// columns.
-pub fn disagreements(
+fn disagreements(
     columns: &IssueColumns,
     issue: &IssueFragments<'_>,
     sums: &[u8],
@@ -113,18 +201,18 @@ fn agreements(
 
 /// The expected counters of each domain.
 #[derive(Debug, Default)]
-pub struct ExpectedCounters(HashMap<(i64, CounterKey), i64>);
+struct ExpectedCounters(HashMap<(i64, CounterKey), i64>);
 
 impl ExpectedCounters {
     /// Adds an issue of a domain.
-    pub fn add(&mut self, domain: i64, columns: &IssueColumns) {
+    fn add(&mut self, domain: i64, columns: &IssueColumns) {
         for key in counter_keys(columns) {
             *self.0.entry((domain, key)).or_default() += 1;
         }
     }
 
     /// Compares a stored counter of the domain `name` with the expected one.
-    pub fn compare(
+    fn compare(
         &mut self,
         findings: &mut Findings,
         (domain, name): (i64, &str),
@@ -143,19 +231,14 @@ impl ExpectedCounters {
         }
     }
 
-    /// Reports expected counters that are not stored. A domain without a name is being removed.
-    pub fn missing<E>(
-        self,
-        findings: &mut Findings,
-        mut name_of: impl FnMut(i64) -> Result<Option<String>, E>,
-    ) -> Result<(), E> {
+    /// Reports expected counters that are not stored.
+    fn missing(self, findings: &mut Findings, domains: &Domains) {
         for ((domain, key), found) in self.0 {
-            if let Some(name) = name_of(domain)? {
+            if let Some(name) = domains.name(domain) {
                 findings
                     .fault(format!("domain {name}: {} is missing, {found} are there", named(&key)));
             }
         }
-        Ok(())
     }
 }
 

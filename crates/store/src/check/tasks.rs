@@ -5,28 +5,129 @@ use std::collections::HashMap;
 
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
 
-use super::Findings;
-use crate::tasks::kind_code;
+use super::domains::{Domains, Scope};
+use super::{CheckedStore, Findings, tables};
+use crate::tasks::{COLUMNS, COLUMNS_COUNT, kind_code, task};
 use crate::{RecordKind, StoreError, unpack_block};
 
 /// Values of a task's column `purge`: payload and records are stored, or they are removed.
 const STORED: i64 = 0;
 const REMOVED: i64 = 2;
 
-/// Facts about a task that the backends store outside of it.
+/// Each task by itself.
+pub fn tasks<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
+    let domains = Domains::read(store)?;
+    let mut count = 0;
+    for scope in domains.scopes(store) {
+        let d = scope.domain_of("t");
+        let select = format!(
+            "SELECT {COLUMNS}, t.domain_id, t.next_index, t.purge,
+             (SELECT max(p.last_index) FROM payload_blocks p
+              WHERE p.domain_id = t.domain_id AND p.domain_id = {d} AND p.task_id = t.id),
+             (t.retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+              WHERE r.domain_id = {d} AND r.id = t.retried_by AND r.parent_id = t.id))
+             AND (t.run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+              WHERE r.domain_id = {d} AND r.id = t.run_by AND r.parent_id = t.id
+              AND NOT r.dry_run))
+             FROM tasks t WHERE t.domain_id = {d}"
+        );
+        scope.each(&select, |row| {
+            let Some(name) = domains.name_in(row, COLUMNS_COUNT)? else { return Ok(()) };
+            count += 1;
+            let payload = TaskPayload {
+                next_index: row.get(COLUMNS_COUNT + 1)?,
+                purge: row.get(COLUMNS_COUNT + 2)?,
+                last_index: row.get(COLUMNS_COUNT + 3)?,
+                retry_agrees: row.get(COLUMNS_COUNT + 4)?,
+            };
+            check_task(findings, name, &task(row)?, payload);
+            Ok(())
+        })?;
+    }
+    findings.verified("tasks", count);
+    Ok(())
+}
+
+/// There are as many result and error lines as the counts say, in blocks that do not overlap.
+pub fn records<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
+    let domains = Domains::read(store)?;
+    let mut total = 0;
+    for scope in domains.scopes(store) {
+        let mut records = RecordCounts::default();
+        let d = scope.domain_of("t");
+        let blocks = format!(
+            "SELECT t.domain_id, t.task_id, t.kind, t.first_index, t.next_index, t.lines, t.bytes
+             FROM record_blocks t WHERE t.domain_id = {d}
+             ORDER BY t.domain_id, t.task_id, t.kind, t.first_index"
+        );
+        scope.each(&blocks, |row| {
+            let block = StoredRecords {
+                first_index: row.get(3)?,
+                next_index: row.get(4)?,
+                lines: row.get(5)?,
+                bytes: row.get(6)?,
+            };
+            records.add(findings, (row.get(0)?, row.get(1)?, row.get(2)?), block)
+        })?;
+        let select =
+            format!("SELECT {COLUMNS}, t.domain_id, t.purge FROM tasks t WHERE t.domain_id = {d}");
+        scope.each(&select, |row| {
+            let domain = row.get(COLUMNS_COUNT)?;
+            let Some(name) = domains.name(domain) else { return Ok(()) };
+            let (task, purge) = (task(row)?, row.get(COLUMNS_COUNT + 1)?);
+            records.compare(findings, (domain, name), &task.id, &task.counts, purge);
+            Ok(())
+        })?;
+        total += records.total;
+        orphans(&scope, &domains, findings)?;
+    }
+    findings.verified("records of tasks", total);
+    Ok(())
+}
+
+/// Records belong to a task. Payloads belong to a task or to an upload, and no upload is also a
+/// task.
+fn orphans<S: CheckedStore>(
+    scope: &Scope<'_, S>,
+    domains: &Domains,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let d = scope.domain_of("t");
+    let of_no = |owner: &str| {
+        format!("NOT EXISTS (SELECT 1 FROM {owner} o WHERE o.domain_id = {d} AND o.id = t.task_id)")
+    };
+    for (table, free) in [
+        ("payload_blocks", format!("{} AND {}", of_no("tasks"), of_no("uploads"))),
+        ("record_blocks", of_no("tasks")),
+    ] {
+        let orphans = format!(
+            "SELECT t.domain_id, count(*) FROM {table} t WHERE t.domain_id = {d} AND {free}
+             GROUP BY t.domain_id"
+        );
+        scope.counts(domains, &orphans, |_, count| tables::without_task(findings, table, count))?;
+    }
+    let accepted = format!(
+        "SELECT t.domain_id, count(*) FROM uploads t
+         JOIN tasks k ON k.domain_id = t.domain_id AND k.id = t.id WHERE t.domain_id = {d}
+         GROUP BY t.domain_id"
+    );
+    scope.counts(domains, &accepted, |_, count| tables::accepted_uploads(findings, count))
+}
+
+/// Facts about a task that are stored outside of it.
 #[derive(Debug, Clone, Copy)]
-pub struct TaskPayload {
-    pub next_index: u32,
+struct TaskPayload {
+    next_index: u32,
     /// The last index of the last payload block, if there is one.
-    pub last_index: Option<u32>,
+    last_index: Option<u32>,
     /// The progress of removing expired data.
-    pub purge: i64,
+    purge: i64,
     /// Whether the tasks that retry and run it, if there are any, name it as their parent.
-    pub retry_agrees: bool,
+    retry_agrees: bool,
 }
 
 /// Checks the rules of one task, and that the payload of its unprocessed entries exists.
-pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: TaskPayload) {
+fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: TaskPayload) {
     let mut broken = |rule: &str| {
         findings.fault(format!("domain {domain}, task {}: {rule}", task.id));
     };
@@ -72,7 +173,7 @@ type Key = (i64, String, i64);
 
 /// The number of stored records of each task.
 #[derive(Debug, Default)]
-pub struct RecordCounts {
+struct RecordCounts {
     found: HashMap<Key, u64>,
     /// The key and the next index of the block before.
     previous: Option<(Key, u32)>,
@@ -81,16 +182,16 @@ pub struct RecordCounts {
 
 /// A stored block of records.
 #[derive(Debug, Clone, Copy)]
-pub struct StoredRecords<'b> {
-    pub first_index: u32,
-    pub next_index: u32,
-    pub lines: u32,
-    pub bytes: &'b [u8],
+struct StoredRecords<'b> {
+    first_index: u32,
+    next_index: u32,
+    lines: u32,
+    bytes: &'b [u8],
 }
 
 impl RecordCounts {
     /// Adds a block. Blocks must be ordered by key and first index.
-    pub fn add(
+    fn add(
         &mut self,
         findings: &mut Findings,
         key: Key,
@@ -115,7 +216,7 @@ impl RecordCounts {
     }
 
     /// Compares the numbers of result and error lines with the counts of their task.
-    pub fn compare(
+    fn compare(
         &self,
         findings: &mut Findings,
         (domain, name): (i64, &str),
@@ -141,9 +242,5 @@ impl RecordCounts {
                 ));
             }
         }
-    }
-
-    pub const fn total(&self) -> u64 {
-        self.total
     }
 }

@@ -18,5 +18,7 @@ pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, entries_of, record_fragments, stored_issue};
 pub use import_store::{FreeRows, ImportStore};
 pub use index_changes::{IndexChanges, IndexUpdate, IndexedIssue};
-pub use stored_columns::StoredColumns;
+pub use stored_columns::{
+    COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments, sums,
+};
 pub use write::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};

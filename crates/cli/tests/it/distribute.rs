@@ -92,6 +92,27 @@ fn a_copied_store_is_distributed_served_checked_copied_and_emptied() {
 }
 
 #[test]
+fn the_address_of_a_worker_is_refused_as_such() {
+    if !nodes::is_distributed() {
+        return;
+    }
+    let workdir = Workdir::new();
+    // One with the tables that a worker has of a store, and one without tables.
+    for database in [Database::from_template(), Database::on_nodes()] {
+        let (before, path) = database.url().rsplit_once('/').unwrap();
+        let (host, _) = before.rsplit_once(':').unwrap();
+        let worker = format!("{host}:{}/{path}", nodes::ports()[0]);
+        for command in [["domain", "create", "acme"].as_slice(), &["serve"], &["distribute"]] {
+            let output = workdir.run(&[command, &["--store", &worker]].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success(), "{}", transcript_of(&output));
+            assert!(said.contains("is that of a worker node"), "{said}");
+            assert!(said.contains("hint: give the address of the coordinator"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_start_places_a_table_that_a_migration_made() {
     if !nodes::is_distributed() {
         return;

@@ -24,12 +24,16 @@ const ENTRIES: usize = 10_000;
 
 /// Sends a request; returns the whole answer.
 fn ask(server: &Server<'_>, method: &str, path: &str, form: &str) -> String {
+    ask_with(server, &server.key, method, path, form)
+}
+
+fn ask_with(server: &Server<'_>, key: &str, method: &str, path: &str, form: &str) -> String {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
-        server.key,
         form.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
@@ -230,6 +234,9 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
     let key = domain(&workdir, &store);
     let (first, second) = (serve(&workdir, &store, &key), serve(&workdir, &store, &key));
     let servers = [&first, &second];
+    // No server has read this key before the outage.
+    let create = ["key", "create", "--domain", "acme"];
+    let other_key = good(&on_store(&workdir, &store, &create).output().unwrap());
     let mut tasks = Vec::new();
     let acknowledged = Callers::during(&servers, |callers| {
         tasks = submitted(&first);
@@ -237,6 +244,7 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
             callers.wait_for_more();
             database.stop(how);
             all_are_unavailable(&servers);
+            assert!(is_unavailable(&ask_with(&first, &other_key, "GET", ISSUES, "")));
             std::thread::sleep(Duration::from_secs(2));
             database.start_again();
             for server in servers {
@@ -254,6 +262,11 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
             "the outage is logged as another fault, too"
         );
         assert!(!server.log().contains("one by one"), "the outages are taken for deaths");
+        assert_eq!(
+            logged(server, "did not authenticate"),
+            0,
+            "the outage is taken for a wrong key"
+        );
     }
 }
 

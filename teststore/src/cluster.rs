@@ -56,6 +56,7 @@ impl Cluster {
         let pwfile = format!("--pwfile={}", passfile.display());
         let args = [
             "--no-sync",
+            "--data-checksums",
             "--auth=scram-sha-256",
             "--username=postgres",
             "--encoding=UTF8",
@@ -150,6 +151,14 @@ impl Cluster {
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the server gets the signal");
         child.wait().expect("the server ends");
+    }
+
+    /// Turns the checksums of pages off or on; the server restarts.
+    pub fn set_data_checksums(&mut self, on: bool) {
+        self.stop(Stop::Fast);
+        let change = if on { "--enable" } else { "--disable" };
+        run(program("pg_checksums").args([change, "--no-sync"]).arg("--pgdata").arg(self.data()));
+        self.start_again();
     }
 
     /// Starts the server again on the same port.

@@ -156,8 +156,8 @@ impl<'p> Server<'p> {
             }
         };
         // A full pipe would block the server, so its log is read until it ends.
-        let log = Arc::new(Mutex::default());
-        let written: Arc<Mutex<String>> = Arc::clone(&log);
+        let log = Arc::new(Mutex::new(before));
+        let written = Arc::clone(&log);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 eprintln!("{line}");

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-use caseload_teststore::{Database, query};
+use caseload_teststore::{Cluster, Database, query};
 
 use crate::common::{Server, Workdir, transcript_of};
 
@@ -129,6 +129,34 @@ fn a_password_may_come_from_the_environment_or_from_a_file() {
     std::fs::set_permissions(workdir.path("pass"), private).unwrap();
     let output = run(&workdir, &store, &["domain", "list"]);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("acme\t"));
+}
+
+#[test]
+fn a_start_and_a_check_warn_of_pages_without_checksums_until_they_are_turned_on() {
+    let warning = "the PostgreSQL server has no data checksums, so damage to its pages and \
+                   indexes may stay unnoticed; to turn them on, stop it and run \
+                   `pg_checksums --enable`";
+    let workdir = Workdir::new();
+    let mut database = Cluster::start();
+    let store = Cluster::url_with(&[&database], "");
+    let created = run(&workdir, &store, &["domain", "create", "acme"]);
+    assert!(created.status.success(), "{}", transcript_of(&created));
+    for on in [false, true] {
+        database.set_data_checksums(on);
+        let checked = run(&workdir, &store, &["check"]);
+        assert!(checked.status.success(), "{}", transcript_of(&checked));
+        let said = String::from_utf8(checked.stderr).unwrap();
+        let expected = if on { String::new() } else { format!("{warning}\n") };
+        assert_eq!(said, expected + "the store is sound\n");
+        let mut serve = workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]);
+        serve.env("CASELOAD_STORE", &store);
+        let server = Server::spawn(&workdir, String::new(), serve);
+        let log = server.log();
+        let warned = log.lines().filter(|line| line.contains(" WARN ")).collect::<Vec<_>>();
+        assert_eq!(warned.len(), usize::from(!on), "{log}");
+        assert!(warned.iter().all(|line| line.ends_with(warning)), "{log}");
+        assert!(server.terminate().0.success());
+    }
 }
 
 #[test]

@@ -37,9 +37,6 @@ const CHECKS: &[(&str, Check)] = &[
 const LOOKS_MAX: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-const NO_PAGE_CHECKSUMS: &str = "the database has no data checksums, so a damaged page or index \
-     may stay unseen: stop it and run `pg_checksums --enable`";
-
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     let mut report = CheckReport::default();
     for (name, check) in CHECKS {
@@ -54,21 +51,35 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
         report.verified.extend(found.verified);
         report.faults.extend(found.faults);
     }
-    report.notes.extend(pages_without_checksums(engine).await?.map(str::to_owned));
+    report.notes = pages_without_checksums(engine).await?;
     Ok(report)
 }
 
-/// A warning if the database does not compare its pages, and so its indexes, with checksums.
-pub(super) async fn pages_without_checksums(
-    engine: &Engine,
-) -> Result<Option<&'static str>, StoreError> {
-    let setting = engine.read(None, (), |client, ()| {
-        Box::pin(async {
-            let row = client.row("SELECT current_setting('data_checksums')", &[]).await?;
-            Ok(row.get::<_, String>(0))
-        })
+/// A warning for each server that does not compare its pages, and so its indexes, with checksums.
+/// On a cluster, a worker that does not answer gets none.
+pub(super) async fn pages_without_checksums(engine: &Engine) -> Result<Vec<String>, StoreError> {
+    let settings = match engine.nodes() {
+        Nodes::One => "SELECT 'the PostgreSQL server', current_setting('data_checksums')",
+        Nodes::Many => {
+            "SELECT 'the coordinator', current_setting('data_checksums') UNION ALL
+             SELECT 'the worker ' || nodename || ':' || nodeport, result
+             FROM run_command_on_workers('SHOW data_checksums')"
+        }
+    };
+    let rows = engine.read(None, settings, |client, settings| {
+        Box::pin(async { client.rows(settings, &[]).await })
     });
-    Ok((setting.await? == "off").then_some(NO_PAGE_CHECKSUMS))
+    let rows = rows.await?;
+    let off = rows.iter().filter(|row| row.get::<_, &str>(1) == "off");
+    Ok(off
+        .map(|row| {
+            format!(
+                "{} has no data checksums, so damage to its pages and indexes may stay unnoticed; \
+                 to turn them on, stop it and run `pg_checksums --enable`",
+                row.get::<_, &str>(0)
+            )
+        })
+        .collect())
 }
 
 /// One check, in a snapshot of its own.

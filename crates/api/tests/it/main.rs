@@ -60,7 +60,7 @@ mod issues {
     mod list_by_cursor;
     mod list_filters;
     mod list_forms;
-    mod list_stream;
+    pub(crate) mod list_stream;
     mod list_tables;
     mod members;
     mod message_lists;

@@ -239,7 +239,7 @@ async fn stream(server: &Server) -> Response {
 }
 
 /// Reads a body until it breaks off, and returns the received text.
-async fn broken(mut answer: Response) -> String {
+pub(crate) async fn broken(mut answer: Response) -> String {
     let mut text = Vec::new();
     loop {
         match answer.chunk().await {

@@ -1,10 +1,13 @@
 //! `GET /v2/{domain}/identity/core_profiles` and `…/app_profiles`: pages, cursors, streams, tables,
 //! tags and faults. Which profiles a filter finds is tested at the store.
 
+use caseload_model::issue::TermKind;
+use caseload_store::query::Thresholds;
 use caseload_teststore::on_each_store;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::issues::list_stream::broken;
 use crate::real_server::RealServer;
 
 on_each_store!(threads 4:
@@ -12,6 +15,7 @@ on_each_store!(threads 4:
     all_steps_by_cursor_are_the_whole_list,
     a_list_continues_after_any_of_its_profiles,
     a_stream_has_every_match_as_lines_or_as_rows,
+    a_stream_that_lacks_profiles_never_looks_complete,
     every_fault_of_a_query_is_reported_at_once,
 );
 
@@ -154,6 +158,43 @@ async fn a_stream_has_every_match_as_lines_or_as_rows() {
     let table = real.text(&format!("{APP}?format=csv&columns=pid,core-profile-id")).await;
     let newest = whole["core_profiles"][PROFILES - 1]["core-profile-id"].as_str().unwrap();
     assert!(table.contains(&format!("p{:02},{newest}\r\n", PROFILES - 1)), "{table}");
+    real.stop().await;
+}
+
+async fn a_stream_that_lacks_profiles_never_looks_complete() {
+    let real = RealServer::start().await;
+    // Fewer would be sorted by themselves, without the index.
+    let many = Thresholds::USUAL.sorted_max as usize;
+    for (task, profiles) in [("first", many), ("second", 5)] {
+        let line = |n| json!({"identities": [{"uid": format!("{task}{n}")}]}).to_string();
+        let lines: Vec<_> = (0..profiles).map(line).collect();
+        let ran = real.run("identity", "create_core_profiles", &lines.join("\n")).await;
+        assert_eq!(ran["counts"]["succeeded"], profiles);
+    }
+    let stream = format!("{CORE}?format=jsonl&sort-order=asc");
+    let whole = real.text(&stream).await;
+    assert_eq!(whole.lines().count(), many + 5 + 1);
+    // The index of instants loses the last one; the set of all profiles stays.
+    let of_instants = format!(
+        "domain_id = {} AND kind = {}",
+        real.domain.0,
+        TermKind::Created.of_instants().unwrap().code()
+    );
+    real.place.execute(&format!(
+        "DELETE FROM profile_sets WHERE {of_instants} AND value =
+         (SELECT value FROM profile_sets WHERE {of_instants} ORDER BY value DESC LIMIT 1)"
+    ));
+    let table = format!("{CORE}?format=csv&sort-order=asc&page-size=100");
+    for path in
+        [format!("{stream}&page-size=100"), format!("{stream}&page-size=100&trailer=false"), table]
+    {
+        // The server may be so fast that not even the head of the answer is sent.
+        let Ok(answer) = real.request(Method::GET, &path).send().await else { continue };
+        broken(answer).await;
+    }
+    let at_once = real.request(Method::GET, &stream).send().await.unwrap();
+    assert_eq!(at_once.status(), 503);
+    assert!(at_once.text().await.unwrap().contains("damaged"));
     real.stop().await;
 }
 

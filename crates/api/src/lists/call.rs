@@ -11,7 +11,7 @@ use http::{HeaderMap, Uri};
 use super::deadline::in_time;
 use super::envelope::{self, Envelope};
 use super::list_error::ListError;
-use super::noun::{ListRead, Noun, RequestOf};
+use super::noun::{Noun, RequestOf};
 use super::place::Place;
 use super::steps::{ListReader, PAGE_BYTES_AHEAD};
 use super::stream::{self, StepReader, StreamForm};
@@ -75,16 +75,8 @@ impl<N: Noun> ListCall<N> {
             records = self.base.inserted(step.body, &step.urls);
             (total, version, rest) = (step.total_hits, step.version, None);
         } else {
-            let budget = self.state.config.query_timeout;
-            let list = ListRead {
-                store: &*self.state.store,
-                caller: &self.caller,
-                query: self.request.query.clone(),
-                view: self.request.view,
-                bytes_max: PAGE_BYTES_AHEAD,
-                budget,
-            };
-            let page = in_time(budget, N::page(list, self.request.paging)).await?;
+            let page = N::page(reader.list(), self.request.paging);
+            let page = in_time(self.state.config.query_timeout, page).await?;
             next = page.last.clone().map(token);
             records = self.base.inserted(page.body, &page.urls);
             (total, version) = (Some(page.total_hits), page.version);

@@ -50,24 +50,28 @@ impl<N: Noun> ListReader<N> {
         self.bytes_max.max(PAGE_BYTES_AHEAD)
     }
 
-    /// Reads a step. The next one follows it.
-    pub(crate) async fn step(&mut self) -> Result<ListStep<N::Id>, StoreError> {
-        let budget = self.state.config.query_timeout;
-        let list = ListRead {
+    /// The list, to be read.
+    pub(crate) fn list(&self) -> ListRead<'_, N> {
+        ListRead {
             store: &*self.state.store,
             caller: &self.caller,
             query: self.query.clone(),
             view: self.view,
             bytes_max: self.bytes_max,
-            budget,
-        };
+            budget: self.state.config.query_timeout,
+        }
+    }
+
+    /// Reads a step. The next one follows it.
+    pub(crate) async fn step(&mut self) -> Result<ListStep<N::Id>, StoreError> {
         let wanted = StepRead {
             after: self.after.clone(),
             records_max: self.records_max,
             form: self.form,
             count: self.count,
         };
-        let step = in_time(budget, N::step(list, wanted)).await?;
+        let step = N::step(self.list(), wanted);
+        let step = in_time(self.state.config.query_timeout, step).await?;
         if step.last.is_some() {
             self.after.clone_from(&step.last);
         }
@@ -94,19 +98,10 @@ impl<N: Noun> ListReader<N> {
         if self.change_mark().await? != mark {
             return Ok(());
         }
-        let mut counting = Self {
-            state: self.state.clone(),
-            caller: self.caller.clone(),
-            base: self.base.clone(),
-            query: self.query.clone(),
-            view: self.view,
-            after: None,
-            records_max: 1,
-            bytes_max: self.bytes_max,
-            form: self.form,
-            count: true,
-        };
-        let total = counting.step().await?.total_hits.unwrap_or(records);
+        let first = StepRead { after: None, records_max: 1, form: self.form, count: true };
+        let counted = N::step(self.list(), first);
+        let counted = in_time(self.state.config.query_timeout, counted).await?;
+        let total = counted.total_hits.unwrap_or(records);
         if total == records || self.change_mark().await? != mark {
             return Ok(());
         }

@@ -335,7 +335,7 @@ function customField([key, value]) {
   return [key, short(text(value?.value !== undefined ? value.value : value), 200)];
 }
 
-/** A reply and a note that are not sent yet: the fields, with what was written and chosen. */
+/** A reply and a note that are not sent yet: the fields with their text and choices. */
 function makeDraft() {
   const reply = h("textarea", {
     rows: 4,

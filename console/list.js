@@ -113,7 +113,7 @@ class LongList {
     this.options = options;
     this.items = /** @type {Items} */ ([]);
     this.at = -1;
-    /** What was drawn last. */
+    /** Identifies the rows that were drawn last. */
     this.shown = "";
     this.settling = /** @type {any} */ (0);
     this.waiting = false;

@@ -40,7 +40,7 @@ function parsed(/** @type {string} */ text) {
   }
 }
 
-/** Shows a line that is no entry: it has no fields that could be mended. */
+/** Shows a line that is not an entry. It has no fields to edit. */
 export function showRaw(/** @type {any} */ record) {
   const reasons = record.errors.map((/** @type {any} */ fault) => h("li", null, fault.detail));
   const advice = "This is not a JSON map, so it can only be mended in the file.";

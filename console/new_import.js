@@ -150,7 +150,7 @@ class ChosenFile {
     sending.now = now;
     this.follow(now);
   }
-  /** The entries are others now, so what was sent of them is over. */
+  /** The entries changed, so what was sent before no longer counts. */
   changed() {
     this.preview().catch(refused);
   }

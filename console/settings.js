@@ -5,7 +5,7 @@ import { button, copy, dialog, field, head, input, notice, pill, select, table }
 import { h } from "./view.js";
 
 const DAY_MS = 86400000;
-/** The names are no numbers, which an object would list first: "never" is the default. */
+/** An object lists names that are numbers first; these are not, so "never" is the default. */
 const DAYS = {
   "": "never",
   "1 day": "in a day",

@@ -88,7 +88,7 @@ async fn measure(url: &str, issues: u64) {
             view: IssueView::default(),
             paging: Paging { page: *page, page_size: *page_size },
             bytes_max: usize::MAX,
-            budget: Duration::from_secs(10),
+            budget: Duration::from_secs(10).into(),
         };
         let found = store.list_issues(request.clone()).await.unwrap();
         let text = [b"[".as_slice(), &found.body, b"]"].concat();

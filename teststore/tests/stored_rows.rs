@@ -307,7 +307,7 @@ async fn refuses(store: &Arc<dyn Store>, domain: DomainId, table: &str) -> bool 
     let budget = Duration::from_mins(1);
     let outcome = match table {
         "issue_bodies" => {
-            let get = GetIssue { domain, id: 1, view, budget };
+            let get = GetIssue { domain, id: 1, view, budget: budget.into() };
             store.issue(get).await.map(drop)
         }
         "record_blocks" => {

@@ -32,6 +32,8 @@ pub struct ApiConfig {
     /// The most connections at a time. There are fewer if half of the memory has no room for so
     /// many.
     pub connections_max: usize,
+    /// The most connections with keys of one domain; by default a quarter of all.
+    pub connections_per_domain: Option<usize>,
     /// How slowly a client may send a body or receive an answer.
     pub minimum_rate: MinimumRateLimits,
     /// How long a client may take to send the head of a request.
@@ -59,6 +61,7 @@ impl Default for ApiConfig {
             uploads_bytes_held: 32 << 20,
             memory_bytes: 512 << 20,
             connections_max: 960,
+            connections_per_domain: None,
             minimum_rate: MinimumRateLimits::default(),
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),

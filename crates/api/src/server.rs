@@ -16,8 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::http::connection::{
-    self, CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, Shared, Slots, TimeLimits,
-    connections_within,
+    self, CONNECTION_BUFFER_BYTES_MAX, Exchange, HEAD_BYTES_MAX, Shared, Slots, TimeLimits,
 };
 use crate::router::{admin_router, router};
 use crate::state::AppState;
@@ -36,11 +35,8 @@ pub async fn serve(
     state: AppState,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let config = &state.config;
-    let connections = config.connections_max.min(connections_within(config.memory_bytes));
-    let slots = Slots::new(connections, state.log_limiter.clone());
-    let (shared, stopping) = (shared(&state), state.stopping.clone());
-    accept(listener, router(&state), (shared, slots), shutdown, move || {
+    let (slots, stopping) = (state.slots.clone(), state.stopping.clone());
+    accept(listener, router(&state), (&state, slots), shutdown, move || {
         stopping.send_replace(true);
     })
     .await;
@@ -54,29 +50,27 @@ pub async fn serve_admin(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let slots = Slots::of_operators(ADMIN_CONNECTIONS_MAX, state.log_limiter.clone());
-    accept(listener, admin_router(state.clone()), (shared(&state), slots), shutdown, || {}).await;
+    let router = admin_router(state.clone());
+    accept(listener, router, (&state, slots.into()), shutdown, || {}).await;
     Ok(())
-}
-
-fn shared(state: &AppState) -> Shared {
-    Shared {
-        limits: TimeLimits::of(&state.config),
-        counts: state.request_counts.clone(),
-        memory: state.memory.clone(),
-        log_limiter: state.log_limiter.clone(),
-    }
 }
 
 async fn accept(
     listener: TcpListener,
     router: Router,
-    (shared, slots): (Shared, Arc<Slots>),
+    (state, slots): (&AppState, Arc<Slots>),
     shutdown: impl Future<Output = ()>,
     stop: impl FnOnce(),
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES_MAX);
     http.max_buf_size(CONNECTION_BUFFER_BYTES_MAX);
+    let limits = TimeLimits::of(&state.config);
+    let shared = Shared {
+        counts: state.request_counts.clone(),
+        memory: state.memory.clone(),
+        log_limiter: state.log_limiter.clone(),
+    };
     let service = TowerToHyperService::new(router);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -87,8 +81,9 @@ async fn accept(
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => {
-                    let slot = Arc::new(slots.accept(accepted.1.ip().to_canonical()));
-                    let own = (shared.clone(), slot);
+                    let exchange = Arc::new(Exchange::new(limits));
+                    let slot = slots.accept(accepted.1.ip().to_canonical(), exchange);
+                    let own = (shared.clone(), Arc::new(slot));
                     let (service, watcher) = (service.clone(), graceful.watcher());
                     let one = connection::serve(http.clone(), accepted, service, own, watcher);
                     connections.spawn(one);

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::bulk_actions::{FollowedTasks, UploadMemory};
 use crate::config::ApiConfig;
 use crate::http::auth::{KeyCache, RateLimiter};
+use crate::http::connection::{Slots, connections_within};
 use crate::http::cpu::CpuPool;
 use crate::http::idempotency::KeysInProgress;
 use crate::http::log_limiter::LogLimiter;
@@ -29,6 +30,8 @@ pub struct AppState {
     pub(crate) request_counts: Arc<RequestCounts>,
     pub(crate) followed_tasks: Arc<FollowedTasks>,
     pub(crate) upload_memory: Arc<UploadMemory>,
+    /// The connections of the listener for callers.
+    pub(crate) slots: Arc<Slots>,
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) cpu: CpuPool,
     pub(crate) log_limiter: Arc<LogLimiter>,
@@ -39,7 +42,9 @@ pub struct AppState {
 impl AppState {
     pub fn new(store: Arc<dyn Serve>, clock: Clock, config: ApiConfig) -> Self {
         let log_limiter = Arc::<LogLimiter>::default();
-        let memory = MemoryBudget::new(config.memory_bytes, log_limiter.clone());
+        let connections = config.connections_max.min(connections_within(config.memory_bytes));
+        let slots = Slots::new(connections, config.connections_per_domain, log_limiter.clone());
+        let memory = MemoryBudget::new(config.memory_bytes, slots.clone(), log_limiter.clone());
         Self {
             store,
             clock,
@@ -50,6 +55,7 @@ impl AppState {
             request_counts: Arc::default(),
             followed_tasks: Arc::default(),
             upload_memory: Arc::default(),
+            slots,
             memory: Arc::new(memory),
             cpu: CpuPool::default(),
             log_limiter,

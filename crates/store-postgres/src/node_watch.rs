@@ -94,7 +94,7 @@ impl Watch {
 
     /// Asks all nodes: each has rows of the table.
     async fn ask(&self) -> Result<(), StoreError> {
-        let asked = self.engine.read(Some(ANSWER_MAX), (), |client, ()| {
+        let asked = self.engine.read(Some(ANSWER_MAX.into()), (), |client, ()| {
             Box::pin(async {
                 client.row("SELECT count(*) FROM domain_clocks", &[]).await.map(drop)
             })

@@ -22,7 +22,9 @@ impl Probe {
         if probed.is_some_and(|at| at.elapsed() < PROBE_COUNTS) {
             // A recent probe has written; this checks that the database still answers.
             return engine
-                .read(Some(PROBE_COUNTS), (), |client, ()| Box::pin(client.batch("SELECT 1")))
+                .read(Some(PROBE_COUNTS.into()), (), |client, ()| {
+                    Box::pin(client.batch("SELECT 1"))
+                })
                 .await;
         }
         // A transaction with an id of its own writes a log record when it commits.

@@ -21,16 +21,22 @@ impl ProfileSource for DomainTx<'_> {
 impl Profiles for PostgresStore {
     fn list_profiles(&self, request: ListProfiles) -> StoreFuture<'_, ProfilePage> {
         let (domain, is_long) = (request.domain, is_expensive(&request.query));
-        Box::pin(self.engine.read_blocking(domain, request.budget, is_long, move |db, throttle| {
-            rules::list(&DomainTx { db, domain }, &request, throttle)
-        }))
+        Box::pin(self.engine.read_blocking(
+            domain,
+            request.budget.clone(),
+            is_long,
+            move |db, throttle| rules::list(&DomainTx { db, domain }, &request, throttle),
+        ))
     }
 
     fn step_profiles(&self, request: StepProfiles) -> StoreFuture<'_, ProfileStep> {
         let (domain, is_long) = (request.domain, is_expensive(&request.query));
-        Box::pin(self.engine.read_blocking(domain, request.budget, is_long, move |db, throttle| {
-            rules::step(&DomainTx { db, domain }, &request, throttle)
-        }))
+        Box::pin(self.engine.read_blocking(
+            domain,
+            request.budget.clone(),
+            is_long,
+            move |db, throttle| rules::step(&DomainTx { db, domain }, &request, throttle),
+        ))
     }
 
     fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>> {
@@ -42,7 +48,7 @@ impl Profiles for PostgresStore {
 
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>> {
         let domain = request.domain;
-        Box::pin(self.engine.read_blocking(domain, request.budget, false, move |db, _| {
+        Box::pin(self.engine.read_blocking(domain, request.budget.clone(), false, move |db, _| {
             rules::get(&DomainTx { db, domain }, &request)
         }))
     }

@@ -1,7 +1,6 @@
 //! The opened store: its engine, its notifications, and how it runs reads and writes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::{Family, Task};
@@ -11,8 +10,8 @@ use caseload_store::sql::Query;
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, Store,
-    StoreError, StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, ReadBudget, RenderedIssue,
+    Store, StoreError, StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -121,7 +120,7 @@ impl Backend for PostgresStore {
     fn read_issues<T, F>(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         is_long: bool,
         work: F,
     ) -> StoreFuture<'_, T>
@@ -199,7 +198,7 @@ impl Backend for PostgresStore {
     async fn list_at_once(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         request: Request<'_>,
         rendering: Rendering,
     ) -> Result<Option<(Option<u64>, RenderedPage)>, StoreError> {

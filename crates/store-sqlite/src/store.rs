@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
@@ -10,8 +9,8 @@ use caseload_store::sql::{Query, Sql as _};
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, RenderedIssue, Store,
-    StoreError, StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, ReadBudget, RenderedIssue,
+    Store, StoreError, StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -99,7 +98,7 @@ impl Backend for SqliteStore {
     fn read_issues<T, F>(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         is_long: bool,
         work: F,
     ) -> StoreFuture<'_, T>
@@ -178,7 +177,7 @@ impl Backend for SqliteStore {
     }
 
     fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
-        let budget = Some(request.budget);
+        let budget = Some(request.budget.clone());
         boxed(self.engine.read_in(request.domain, budget, move |conn| issues::get(conn, &request)))
     }
 }

@@ -196,7 +196,7 @@ async fn try_listed(
         view: IssueView::FULL,
         paging: Paging { page: 1, page_size: 10 },
         bytes_max: usize::MAX,
-        budget: Duration::from_secs(30),
+        budget: Duration::from_secs(30).into(),
     };
     Ok(store.list_issues(request).await?.total_hits)
 }

@@ -139,7 +139,7 @@ fn changes(domain: &Domain) -> StepIssues {
         bytes_max: usize::MAX,
         form: StepForm::Commas,
         count: false,
-        budget: BUDGET,
+        budget: BUDGET.into(),
     }
 }
 
@@ -220,7 +220,7 @@ async fn total_of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
         view,
         paging,
         bytes_max: usize::MAX,
-        budget: BUDGET,
+        budget: BUDGET.into(),
     };
     store.list_issues(request).await.unwrap().total_hits
 }

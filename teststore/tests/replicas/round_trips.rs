@@ -81,7 +81,7 @@ async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
             view: IssueView::default(),
             paging: list.paging,
             bytes_max: usize::MAX,
-            budget: Duration::from_secs(30),
+            budget: Duration::from_secs(30).into(),
         };
         // The first list prepares its statements.
         let page = far.list_issues(request.clone()).await.unwrap();

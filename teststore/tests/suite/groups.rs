@@ -78,7 +78,7 @@ pub(crate) async fn random_counts_are_those_of_a_naive_store(store: Arc<dyn Stor
             let limit = [1, 3, 1000][random.below(3)];
             let grouping = Grouping { by: groups(&mut random), zone, limit };
             let budget = Duration::from_secs(10);
-            let request = CountIssues { domain: domain.id, query, grouping, budget };
+            let request = CountIssues { domain: domain.id, query, grouping, budget: budget.into() };
             let expected = naive(&oracle, &request);
             hits += expected.total_hits;
             pairs += usize::from(request.grouping.by.len() == 2 && expected.groups.len() > 1);

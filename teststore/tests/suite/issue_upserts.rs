@@ -219,7 +219,7 @@ async fn version(store: &Arc<dyn Store>, domain: &Domain, id: u64) -> [u8; 16] {
         domain: domain.id,
         id,
         view: IssueView::default(),
-        budget: Duration::from_secs(10),
+        budget: Duration::from_secs(10).into(),
     };
     store.issue(request).await.unwrap().unwrap().version
 }

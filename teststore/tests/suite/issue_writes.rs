@@ -76,7 +76,7 @@ pub(super) fn bulk_edit(domain: &Domain, fields: Fields<'_>) -> EditIssues {
 }
 
 async fn issue(store: &Arc<dyn Store>, domain: &Domain, id: u64) -> Value {
-    let request = GetIssue { domain: domain.id, id, view: IssueView::FULL, budget: BUDGET };
+    let request = GetIssue { domain: domain.id, id, view: IssueView::FULL, budget: BUDGET.into() };
     let found = store.issue(request).await.unwrap().unwrap();
     serde_json::from_slice(&found.body).unwrap()
 }

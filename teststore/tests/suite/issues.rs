@@ -46,7 +46,7 @@ async fn all(store: &Arc<dyn Store>, domain: &Domain) -> Vec<Value> {
 }
 
 async fn get(store: &Arc<dyn Store>, domain: &Domain, id: u64, view: IssueView) -> Option<Value> {
-    let request = GetIssue { domain: domain.id, id, view, budget: BUDGET };
+    let request = GetIssue { domain: domain.id, id, view, budget: BUDGET.into() };
     let found = store.issue(request).await.unwrap()?;
     Some(serde_json::from_slice(&found.body).unwrap())
 }
@@ -373,7 +373,7 @@ pub(crate) async fn a_list_that_exceeds_its_budget_returns_deadline_passed(store
         view: IssueView::default(),
         paging: Paging::default(),
         bytes_max: usize::MAX,
-        budget: Duration::ZERO,
+        budget: Duration::ZERO.into(),
     };
     let answer = store.list_issues(request).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");

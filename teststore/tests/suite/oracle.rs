@@ -42,7 +42,7 @@ pub(crate) async fn list(
         view,
         paging,
         bytes_max: usize::MAX,
-        budget: Duration::from_secs(30),
+        budget: Duration::from_secs(30).into(),
     };
     store.list_issues(request).await.unwrap()
 }

@@ -302,7 +302,7 @@ pub(crate) fn page_of(domain: &Domain, query: &ProfileQuery, paging: Paging) -> 
         view: ProfileView::default(),
         paging,
         bytes_max: usize::MAX,
-        budget: Duration::from_secs(10),
+        budget: Duration::from_secs(10).into(),
     }
 }
 
@@ -365,7 +365,7 @@ pub(crate) async fn profiles_that_share_an_identity_lead_to_each_other(store: Ar
             domain: domain.id,
             domain_name: domain.name.clone(),
             core_profile: CoreProfileId(id.as_str().unwrap().parse().unwrap()),
-            budget: Duration::from_secs(10),
+            budget: Duration::from_secs(10).into(),
         });
         assert_eq!(found.await.unwrap(), pids, "{id}");
         linked += pids.len();
@@ -403,7 +403,7 @@ pub(crate) async fn all_steps_together_are_the_whole_list_of_profiles(store: Arc
                 bytes_max: [1, 900, usize::MAX][random.below(3)],
                 form: StepForm::Lines,
                 count: random.below(2) == 0,
-                budget: Duration::from_secs(10),
+                budget: Duration::from_secs(10).into(),
             };
             let mut walked = String::new();
             loop {

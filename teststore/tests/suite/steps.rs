@@ -34,7 +34,7 @@ pub(crate) fn steps(domain: &Domain, query: &IssueQuery, issues_max: u64) -> Ste
         bytes_max: usize::MAX,
         form: StepForm::Commas,
         count: false,
-        budget: BUDGET,
+        budget: BUDGET.into(),
     }
 }
 
@@ -198,7 +198,7 @@ pub(crate) async fn a_page_ends_before_its_byte_limit_and_a_step_continues_it(
                     view: IssueView::default(),
                     paging: Paging { page: 1, page_size: 100 },
                     bytes_max,
-                    budget: BUDGET,
+                    budget: BUDGET.into(),
                 })
                 .await
                 .unwrap();
@@ -257,7 +257,7 @@ pub(crate) async fn a_step_that_exceeds_its_budget_returns_deadline_passed(store
     // Texts have no index, so that the step has to read every issue.
     let words = Condition { or: Some(vec!["x".to_owned()]), ..Condition::default() };
     let query = IssueQuery { messages: words, ..IssueQuery::default() };
-    let request = StepIssues { budget: Duration::ZERO, ..steps(&acme, &query, 10) };
+    let request = StepIssues { budget: Duration::ZERO.into(), ..steps(&acme, &query, 10) };
     let answer = store.step_issues(request).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
 }

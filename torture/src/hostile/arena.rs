@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -22,6 +23,8 @@ const WRITER_CACHE_MIB: u32 = 64;
 const READER_CACHE_MIB: u32 = 8;
 /// A brief attack is for builds with debugging code on machines with other work: they have more.
 const BEYOND_BRIEF_MIB: u32 = 384;
+/// The time between two looks at the memory of the server.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Time limit of a plain request: a later answer does not count.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -32,6 +35,7 @@ pub(crate) struct Arena {
     pub(crate) calm: Tenant,
     pub(crate) log: Log,
     process: Option<Process>,
+    peak_kib: Arc<AtomicU64>,
     arguments: Vec<String>,
     place: StorePlace,
 }
@@ -68,16 +72,7 @@ impl Arena {
         if block_in_place(|| store.run(&["serve", "--help"]))?.contains("--memory-budget") {
             arguments.extend(["--memory-budget".to_owned(), budget]);
         }
-        let tenant = |domain: &'static str| -> Result<Tenant> {
-            let key = block_in_place(|| store.domain(domain))?;
-            let http = caseload_client::client_builder()
-                .no_proxy()
-                .tls_certs_only([])
-                .timeout(PATIENCE)
-                .build()?;
-            Ok(Tenant { http, url: String::new(), domain, key })
-        };
-        let (hostile, calm) = (tenant("hostile")?, tenant("calm")?);
+        let (hostile, calm) = (tenant(&store, "hostile")?, tenant(&store, "calm")?);
         let mut arena = Self {
             scale,
             store,
@@ -85,11 +80,17 @@ impl Arena {
             calm,
             log: Log::default(),
             process: None,
+            peak_kib: Arc::default(),
             arguments,
             place,
         };
         arena.start()?;
         Ok(arena)
+    }
+
+    /// A further tenant.
+    pub(crate) fn another(&self, domain: &'static str) -> Result<Tenant> {
+        Ok(Tenant { url: self.hostile.url.clone(), ..tenant(&self.store, domain)? })
     }
 
     /// Kills the server.
@@ -103,6 +104,7 @@ impl Arena {
         let process = block_in_place(|| Store::serve_at(self.place.url(), &arguments, log))?;
         self.hostile.url.clone_from(&process.url);
         self.calm.url.clone_from(&process.url);
+        self.watch(process.pid());
         self.process = Some(process);
         Ok(())
     }
@@ -127,20 +129,28 @@ impl Arena {
         Ok(self.place.url().strip_prefix("sqlite:").context("not a file")?.into())
     }
 
-    /// Forgets the peak: only memory from here on counts, unless the system cannot forget.
+    /// Forgets the peak: only memory from here on counts.
     pub(crate) fn reset_peak(&self) {
-        if let Some(process) = &self.process {
-            drop(std::fs::write(format!("/proc/{}/clear_refs", process.pid()), "5"));
-        }
+        self.peak_kib.store(0, Ordering::Relaxed);
     }
 
-    /// The peak of the server's resident memory in MiB.
-    pub(crate) fn peak_mib(&self) -> Result<f64> {
-        let process = self.process.as_ref().context("no server runs")?;
-        let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")).context("no peak")?;
-        Ok(kib.trim().parse::<f64>()? / 1024.0)
+    /// The peak of the server's anonymous memory in MiB. Pages of the mapped file do not count: the
+    /// system takes them back when it needs them.
+    pub(crate) fn peak_mib(&self) -> f64 {
+        f64::from(u32::try_from(self.peak_kib.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / 1024.0
+    }
+
+    /// Looks at the memory of the server until it ends.
+    fn watch(&self, pid: u32) {
+        let peak = Arc::downgrade(&self.peak_kib);
+        std::thread::spawn(move || {
+            while let Some(peak) = peak.upgrade() {
+                let Some(kib) = anonymous_kib(pid) else { return };
+                peak.fetch_max(kib, Ordering::Relaxed);
+                drop(peak);
+                std::thread::sleep(LOOK_EVERY);
+            }
+        });
     }
 
     /// The most memory that the server may have, in MiB.
@@ -152,15 +162,29 @@ impl Arena {
         } else {
             0
         };
-        // Readers map the file, and the system counts its pages until it needs them.
-        let mapped = self.file().ok().and_then(|file| std::fs::metadata(file).ok());
-        let mapped = mapped.map_or(0, |file| (file.len() >> 20) as u32);
         let beyond = match self.scale {
             Scale::Brief => BEYOND_BRIEF_MIB,
             Scale::Long => BEYOND_MIB,
         };
-        f64::from(budget_mib(self.scale) + caches + mapped + beyond)
+        f64::from(budget_mib(self.scale) + caches + beyond)
     }
+}
+
+/// The anonymous memory of a process; none once it has ended.
+fn anonymous_kib(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+fn tenant(store: &Store, domain: &'static str) -> Result<Tenant> {
+    let key = block_in_place(|| store.domain(domain))?;
+    let http = caseload_client::client_builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .timeout(PATIENCE)
+        .build()?;
+    Ok(Tenant { http, url: String::new(), domain, key })
 }
 
 const fn budget_mib(scale: Scale) -> u32 {

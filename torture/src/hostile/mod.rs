@@ -104,7 +104,7 @@ async fn attack(
     let calm = if case.alone { None } else { Some(calm::begin(&arena).await?) };
     arena.reset_peak();
     let result = (case.attack)(&mut arena).await;
-    verdict.peak_mib = arena.peak_mib().unwrap_or_default();
+    verdict.peak_mib = arena.peak_mib();
     if let Some(calm) = calm {
         verdict.calm = calm.end().await;
     }

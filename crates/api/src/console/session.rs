@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use super::features::Features;
 use crate::http::auth::{Credential, SESSION_COOKIE, authenticate, log_failure, session_of};
 use crate::http::base_url::BaseUrl;
+use crate::http::form::body_reader::read_short;
 use crate::http::problem::{NO_SUCH_KEY, Problem};
 use crate::http::random::random_bytes;
 use crate::http::same_site;
@@ -51,7 +52,7 @@ pub(crate) async fn begin(
 ) -> Result<Response, Problem> {
     same_site::check(&request, &state.config)?;
     let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, SIGN_IN_BYTES_MAX).await.unwrap_or_default();
+    let body = read_short(body, SIGN_IN_BYTES_MAX).await?;
     let now = state.clock.now();
     let grant = match serde_json::from_slice(&body) {
         Ok(SignIn { key: Some(key), code: None }) => by_key(&state, now, key.trim()).await,

@@ -14,6 +14,8 @@ use serde::Serialize;
 
 /// `Retry-After` of an answer that the server cannot give now, in seconds.
 const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
+/// `Retry-After` of a request that finds no memory, in seconds.
+const RETRY_MEMORY_SECONDS: u64 = 2;
 /// `Retry-After` of a domain that has reached its quota, in seconds.
 const RETRY_QUOTA_SECONDS: u64 = 60;
 /// `Retry-After` of a full task queue, in seconds.
@@ -240,6 +242,11 @@ impl From<StoreError> for Problem {
             StoreError::DeadlinePassed => {
                 let detail = "the read did not finish within its deadline; request less at once";
                 Self::new(ErrorCode::QueryTooExpensive, detail)
+            }
+            StoreError::NoMemory => {
+                let detail = "the memory that the server has for requests is used up now; try \
+                              again, with fewer requests at once or a smaller page-size";
+                Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_MEMORY_SECONDS)
             }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
             StoreError::NotWritten(cause) => {

@@ -31,7 +31,7 @@ pub(crate) async fn counts(
         domain: caller.domain_id,
         query: request.query,
         grouping: request.grouping.clone(),
-        budget,
+        budget: budget.into(),
     });
     let counts =
         in_time(budget, read).await.map_err(|error| list_error::<Issues>(error, &pairs))?;

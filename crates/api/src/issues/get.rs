@@ -10,9 +10,10 @@ use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::etag;
+use crate::http::memory::WAIT;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
-use crate::lists::deadline::in_time;
+use crate::lists::deadline::read_into_memory;
 use crate::lists::envelope::{self, Envelope, Next};
 use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
@@ -33,10 +34,12 @@ pub(crate) async fn get(
     Problem::check(faults)?;
     let (Ok(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
     let id = id.known()?;
-    let (domain, budget) = (caller.domain_id, state.config.query_timeout);
-    let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
-    let read = state.store.issue(GetIssue { domain, id, view, budget });
-    let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
+    let domain = caller.domain_id;
+    let (issue, memory) = read_into_memory(&state, domain, (PAGE_BYTES_AHEAD, WAIT), |budget| {
+        state.store.issue(GetIssue { domain, id, view, budget })
+    })
+    .await?;
+    let issue = issue.ok_or_else(unknown_issue)?;
     let tag = etag::of_version(&issue.version, &format!("{domain:?} {view:?} {base}"));
     if etag::has_already(&headers, &tag) {
         return Ok(etag::unchanged(&tag));

@@ -19,10 +19,10 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::etag;
 use crate::http::format::{Chosen, Format};
-use crate::http::memory::Memory;
+use crate::http::memory::{Memory, WAIT};
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::{QueryPairs, refused};
-use crate::lists::deadline::in_time;
+use crate::lists::deadline::read_into_memory;
 use crate::lists::envelope;
 use crate::lists::place::Place;
 use crate::lists::steps::PAGE_BYTES_AHEAD;
@@ -139,14 +139,17 @@ impl PartCall {
             return Err(unknown_issue());
         };
         let id = id.known()?;
-        let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+        let domain = caller.domain_id;
         let scope = ListScope::of_issue(domain, id, list.key());
         let after = request.cursor.as_ref().map(|cursor| scope.position(cursor)).transpose();
         let after = after.map_err(|fault| refused(vec![fault]))?.flatten();
         // The issue, and the part of it that is shown.
-        let memory = state.memory.take(Some(domain), 2 * PAGE_BYTES_AHEAD).await?;
-        let read = state.store.issue(GetIssue { domain, id, view: list.view(), budget });
-        let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
+        let limits = (2 * PAGE_BYTES_AHEAD, WAIT);
+        let (issue, memory) = read_into_memory(state, domain, limits, |budget| {
+            state.store.issue(GetIssue { domain, id, view: list.view(), budget })
+        })
+        .await?;
+        let issue = issue.ok_or_else(unknown_issue)?;
         let base = &self.base;
         let shown = format!("{domain:?} {list:?} {request:?} {chosen:?} {base}");
         let tag = etag::of_version(&issue.version, &shown);

@@ -20,7 +20,7 @@ pub(super) async fn look_up(
         domain: caller.domain_id,
         domain_name: caller.domain_name.clone(),
         core_profile: CoreProfileId(person.core_profile_id),
-        budget,
+        budget: budget.into(),
     });
     person.pids = in_time(budget, read).await?;
     Ok(())

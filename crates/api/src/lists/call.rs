@@ -8,7 +8,7 @@ use caseload_model::spelling::same_name;
 use caseload_store::{StepForm, StoreError};
 use http::{HeaderMap, Uri};
 
-use super::deadline::in_time;
+use super::deadline::read_into_memory;
 use super::envelope::{self, Envelope};
 use super::list_error::ListError;
 use super::noun::{Noun, RequestOf};
@@ -19,7 +19,7 @@ use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
 use crate::http::format::{Chosen, Format};
 use crate::http::log_limiter::{Event, Origin};
-use crate::http::memory::Memory;
+use crate::http::memory::WAIT;
 use crate::http::problem::Problem;
 use crate::http::query::refused;
 use crate::state::AppState;
@@ -42,7 +42,6 @@ impl<N: Noun> ListCall<N> {
         answer.map_err(|error| match error {
             ListError::Store(error) => self.problem(error),
             ListError::Parameter(fault) => refused(vec![fault]),
-            ListError::Refused(problem) => problem,
         })
     }
 
@@ -65,18 +64,20 @@ impl<N: Noun> ListCall<N> {
         let scope = N::scope(&self.request.query, domain);
         let token = |after| scope.cursor(after, place.number());
         let mut reader = self.reader()?;
-        let memory = self.memory().await?;
-        let (records, total, version, next, rest);
+        let (memory, records, total, version, next, rest);
         if let Some(cursor) = cursor {
             reader.count = cursor.count;
-            let step = reader.step().await?;
+            let (step, of_step) = reader.step(WAIT).await?;
+            memory = of_step;
             // A step may have fewer records than the caller asked for: the next one continues.
             next = step.last.filter(|_| step.more).map(token);
             records = self.base.inserted(step.body, &step.urls);
             (total, version, rest) = (step.total_hits, step.version, None);
         } else {
-            let page = N::page(reader.list(), self.request.paging);
-            let page = in_time(self.state.config.query_timeout, page).await?;
+            let read = |budget| N::page(reader.list(budget), self.request.paging);
+            let limits = (PAGE_BYTES_AHEAD, WAIT);
+            let (page, of_page) = read_into_memory(&self.state, domain, limits, read).await?;
+            memory = of_page;
             next = page.last.clone().map(token);
             records = self.base.inserted(page.body, &page.urls);
             (total, version) = (Some(page.total_hits), page.version);
@@ -110,12 +111,6 @@ impl<N: Noun> ListCall<N> {
         let pages = self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before);
         let content_type = self.chosen.content_type;
         StepReader { steps: reader, pages, content_type, form }.respond().await
-    }
-
-    /// Memory for as much of a list as is rendered ahead of its reader.
-    async fn memory(&self) -> Result<Memory, ListError> {
-        let taken = self.state.memory.take(Some(self.caller.domain_id), PAGE_BYTES_AHEAD);
-        taken.await.map_err(ListError::Refused)
     }
 
     /// Reads the list from the position of the request.

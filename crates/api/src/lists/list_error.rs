@@ -4,13 +4,10 @@
 use caseload_model::issue_query::ParameterFault;
 use caseload_store::StoreError;
 
-use crate::http::problem::Problem;
-
 /// Why a list cannot be read.
 pub(crate) enum ListError {
     Store(StoreError),
     Parameter(ParameterFault),
-    Refused(Problem),
 }
 
 impl From<StoreError> for ListError {

@@ -4,12 +4,11 @@
 //! [`ListCall`]: super::ListCall
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{CursorId, ListPosition, ListRequest, ListScope};
 use caseload_model::parameters::Paging;
-use caseload_store::{ListPage, ListStep, Serve, StepForm, StoreFuture};
+use caseload_store::{ListPage, ListStep, ReadBudget, Serve, StepForm, StoreFuture};
 
 use super::table::Table;
 use crate::http::auth::Caller;
@@ -24,7 +23,7 @@ pub(crate) struct ListRead<'s, N: Noun> {
     pub(crate) query: N::Query,
     pub(crate) view: N::View,
     pub(crate) bytes_max: usize,
-    pub(crate) budget: Duration,
+    pub(crate) budget: ReadBudget,
 }
 
 /// The records that a step reads.

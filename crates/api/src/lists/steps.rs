@@ -4,19 +4,19 @@
 //! the network has its bytes.
 
 use std::io;
+use std::time::Duration;
 
 use axum::body::Body;
 use caseload_model::issue_query::ListPosition;
-use caseload_store::{ListStep, StepForm, StoreError};
+use caseload_store::{ListStep, ReadBudget, StepForm, StoreError};
 use futures_util::stream;
 
-use super::deadline::in_time;
+use super::deadline::{in_time, read_into_memory};
 use super::noun::{ListRead, Noun, StepRead};
 use crate::http::auth::Caller;
 use crate::http::auth::require_working_key;
 use crate::http::base_url::BaseUrl;
-use crate::http::memory::Memory;
-use crate::http::problem::Problem;
+use crate::http::memory::{Memory, STREAM_WAIT};
 use crate::state::AppState;
 
 /// A list is rendered at most this far ahead of its reader.
@@ -40,42 +40,37 @@ pub(crate) struct ListReader<N: Noun> {
 }
 
 impl<N: Noun> ListReader<N> {
-    /// The memory of the first step, before anything was sent.
-    pub(crate) async fn memory(&self) -> Result<Memory, Problem> {
-        self.state.memory.take(Some(self.caller.domain_id), self.bytes()).await
-    }
-
-    /// The memory that a step may need: one record is written in any case.
-    fn bytes(&self) -> usize {
-        self.bytes_max.max(PAGE_BYTES_AHEAD)
-    }
-
     /// The list, to be read.
-    pub(crate) fn list(&self) -> ListRead<'_, N> {
+    pub(crate) fn list(&self, budget: ReadBudget) -> ListRead<'_, N> {
         ListRead {
             store: &*self.state.store,
             caller: &self.caller,
             query: self.query.clone(),
             view: self.view,
             bytes_max: self.bytes_max,
-            budget: self.state.config.query_timeout,
+            budget,
         }
     }
 
-    /// Reads a step. The next one follows it.
-    pub(crate) async fn step(&mut self) -> Result<ListStep<N::Id>, StoreError> {
-        let wanted = StepRead {
+    /// Reads a step, for which memory is waited for so long. The next one follows it. The memory
+    /// is that of a page, because one record is written in any case.
+    pub(crate) async fn step(
+        &mut self,
+        wait: Duration,
+    ) -> Result<(ListStep<N::Id>, Memory), StoreError> {
+        let wanted = || StepRead {
             after: self.after.clone(),
             records_max: self.records_max,
             form: self.form,
             count: self.count,
         };
-        let step = N::step(self.list(), wanted);
-        let step = in_time(self.state.config.query_timeout, step).await?;
+        let read = |budget| N::step(self.list(budget), wanted());
+        let (domain, limits) = (self.caller.domain_id, (PAGE_BYTES_AHEAD, wait));
+        let (step, memory) = read_into_memory(&self.state, domain, limits, read).await?;
         if step.last.is_some() {
             self.after.clone_from(&step.last);
         }
-        Ok(step)
+        Ok((step, memory))
     }
 
     /// A mark of the domain's changes, read before the first step, if the end of the stream can be
@@ -99,8 +94,8 @@ impl<N: Noun> ListReader<N> {
             return Ok(());
         }
         let first = StepRead { after: None, records_max: 1, form: self.form, count: true };
-        let counted = N::step(self.list(), first);
-        let counted = in_time(self.state.config.query_timeout, counted).await?;
+        let time = self.state.config.query_timeout;
+        let counted = in_time(time, N::step(self.list(time.into()), first)).await?;
         let total = counted.total_hits.unwrap_or(records);
         if total == records || self.change_mark().await? != mark {
             return Ok(());
@@ -125,13 +120,10 @@ impl<N: Noun> ListReader<N> {
         if require_working_key(&self.state, &self.caller).await.is_err() {
             return Err(io::Error::other("the API key no longer works"));
         }
-        let owner = Some(self.caller.domain_id);
-        let memory = self.state.memory.take_for_stream(owner, self.bytes()).await?;
-        let step = self.step().await.map_err(|error| {
+        self.step(STREAM_WAIT).await.map_err(|error| {
             tracing::warn!(%error, "a list breaks off");
             io::Error::other("the list cannot be read further")
-        })?;
-        Ok((step, memory))
+        })
     }
 
     /// The remaining records of a page, of which there are at most `left`, each after a comma.

@@ -24,7 +24,7 @@ use super::table::Table;
 use crate::http::connection::LongAnswer;
 use crate::http::cpu::CpuPool;
 use crate::http::csv::DamagedRecord;
-use crate::http::memory::Memory;
+use crate::http::memory::{Memory, WAIT};
 
 /// A step ends before this many bytes, but not before its first record.
 pub(crate) const STEP_BYTES: usize = 2 << 20;
@@ -65,9 +65,8 @@ impl<N: Noun> StepReader<N> {
     /// body. The rest follows as the body.
     pub(crate) async fn respond(mut self) -> Result<Response, ListError> {
         self.steps.form = StepForm::Lines;
-        let memory = self.steps.memory().await.map_err(ListError::Refused)?;
         let mut mark = self.steps.mark().await?;
-        let first = self.steps.step().await?;
+        let (first, memory) = self.steps.step(WAIT).await?;
         if !first.more
             && let Some(mark) = mark.take()
         {

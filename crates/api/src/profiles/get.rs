@@ -12,9 +12,10 @@ use http::{HeaderMap, header};
 
 use crate::http::auth::Caller;
 use crate::http::etag;
+use crate::http::memory::WAIT;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
-use crate::lists::deadline::in_time;
+use crate::lists::deadline::read_into_memory;
 use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
@@ -64,11 +65,13 @@ async fn get(
         .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
     Problem::check(faults)?;
     let (Ok(Some(id)), Ok(view)) = (id, view) else { return Err(unknown(kind)) };
-    let (domain, budget) = (caller.domain_id, state.config.query_timeout);
-    let domain_name = caller.domain_name.clone();
-    let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
-    let read = state.store.profile(GetProfile { domain, domain_name, id, view, budget });
-    let profile = in_time(budget, read).await?.ok_or_else(|| unknown(kind))?;
+    let domain = caller.domain_id;
+    let (profile, memory) = read_into_memory(state, domain, (PAGE_BYTES_AHEAD, WAIT), |budget| {
+        let (domain_name, id) = (caller.domain_name.clone(), id.clone());
+        state.store.profile(GetProfile { domain, domain_name, id, view, budget })
+    })
+    .await?;
+    let profile = profile.ok_or_else(|| unknown(kind))?;
     let tag = etag::of_version(&profile.version, &format!("{domain:?} {kind:?} {view:?}"));
     if etag::has_already(headers, &tag) {
         return Ok(etag::unchanged(&tag));

@@ -362,8 +362,10 @@ impl Issues for ScriptedStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        let begun = request.budget.begin();
         self.listed.lock().unwrap().push(request);
         Box::pin(async move {
+            begun?;
             self.list_gate.pass().await;
             self.may_fail()?;
             Ok(self.page.lock().unwrap().clone())
@@ -375,10 +377,12 @@ impl Issues for ScriptedStore {
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let begun = request.budget.begin();
         self.stepped.lock().unwrap().push(request);
         let takes = *self.step_takes.lock().unwrap();
         Box::pin(async move {
             tokio::time::sleep(takes).await;
+            begun?;
             self.may_fail()?;
             let next = self.steps.lock().unwrap().pop_front();
             next.ok_or_else(|| StoreError::Corrupt("no step is left".to_owned()))

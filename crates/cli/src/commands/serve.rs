@@ -106,6 +106,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_CONNECTIONS", value_name = "NUMBER",
           value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20))]
     connections: Option<usize>,
+    /// Connections with keys of one domain at a time; by default a quarter of all
+    #[arg(long, env = "CASELOAD_CONNECTIONS_PER_DOMAIN", value_name = "NUMBER",
+          value_parser = RangedU64ValueParser::<usize>::new().range(4..=1 << 20))]
+    connections_per_domain: Option<usize>,
     /// How long the results and errors of a task are retained
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
@@ -130,6 +134,7 @@ impl LimitArgs {
         ApiConfig {
             memory_bytes: self.memory_budget,
             connections_max,
+            connections_per_domain: self.connections_per_domain,
             body_bytes_max: self.body_limit,
             attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),

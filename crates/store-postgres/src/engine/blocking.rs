@@ -3,14 +3,14 @@
 //! reads are served at the same time.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use caseload_model::ids::DomainId;
 use tokio::runtime::Handle;
 
 use super::{BlockingClient, Engine, Session, TRIES_MAX, not_written, too_many_conflicts};
-use caseload_store::StoreError;
 use caseload_store::throttle::Throttle;
+use caseload_store::{ReadBudget, StoreError};
 
 impl Engine {
     /// Notifies long reads that a short one is running.
@@ -23,7 +23,7 @@ impl Engine {
     pub(crate) async fn read_blocking<T, F>(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         is_long: bool,
         work: F,
     ) -> Result<T, StoreError>
@@ -31,11 +31,13 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&BlockingClient<'_>, &mut Throttle) -> Result<T, StoreError> + Send + 'static,
     {
-        let until = Instant::now() + budget;
+        let until = Instant::now() + budget.time;
         let got = tokio::time::timeout_at(until.into(), async {
             let limits = &self.read_limits;
             let slots = if is_long { &limits.long_slots } else { &limits.short_slots };
-            Ok((slots.take(domain).await?, self.connection().await?))
+            let slot = slots.take(domain).await?;
+            budget.begin()?;
+            Ok((slot, self.connection().await?))
         });
         let (slot, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
@@ -63,7 +65,7 @@ impl Engine {
         F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let limit = self.bounds().leisure;
-        let read = self.read_blocking(domain, limit, false, move |db, _| work(db));
+        let read = self.read_blocking(domain, limit.into(), false, move |db, _| work(db));
         read.await.map_err(|fault| match fault {
             // The task is not at fault: the database or the network is stuck.
             StoreError::DeadlinePassed => {

@@ -39,7 +39,7 @@ pub(super) use blocking_client::BlockingClient;
 use bounds::Bounds;
 use caseload_model::ids::DomainId;
 use caseload_store::fair_slots::NO_DOMAIN;
-use caseload_store::{DurationCounts, StoreError};
+use caseload_store::{DurationCounts, ReadBudget, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
 pub(super) use error::{is_duplicate, store_error};
@@ -64,7 +64,7 @@ const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(15);
 /// How often a write is tried that conflicts with other writes.
 pub(super) const TRIES_MAX: u32 = 5;
 /// The time limit of a read without a budget of its own.
-pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
+pub(super) const READ_BUDGET: ReadBudget = ReadBudget::of_time(Duration::from_secs(30));
 
 /// The connections of an opened store.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Engine {
     /// Runs a read in one snapshot, within `budget` or else [`READ_BUDGET`].
     pub(super) async fn read<C, T, F>(
         &self,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         command: C,
         work: F,
     ) -> Result<T, StoreError>
@@ -165,13 +165,14 @@ impl Engine {
     pub(super) async fn read_in_session<T>(
         &self,
         domain: DomainId,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let budget = budget.unwrap_or(READ_BUDGET);
-        let until = Instant::now() + budget;
+        let until = Instant::now() + budget.time;
         let read = async {
             let _slot = self.read_limits.short_slots.take(domain).await?;
+            budget.begin()?;
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());
             let session = Session::read(self.client(connection), Some(left));
@@ -179,7 +180,7 @@ impl Engine {
             session.end_read(answer)
         };
         // The database limits each statement. This limits all of them, and the network.
-        let read = tokio::time::timeout(budget, read).await;
+        let read = tokio::time::timeout(budget.time, read).await;
         let read = read.unwrap_or(Err(StoreError::DeadlinePassed));
         read.inspect_err(|fault| self.note(fault))
     }

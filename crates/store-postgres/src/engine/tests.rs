@@ -206,7 +206,7 @@ async fn reads_of_a_task_from_a_silent_database_end_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_silent_database_end_at_their_deadline() {
     let wire = Wire::new().await;
-    let read = wire.engine.read_blocking(NO_DOMAIN, BOUND, false, {
+    let read = wire.engine.read_blocking(NO_DOMAIN, BOUND.into(), false, {
         let silent = Arc::clone(&wire.silent);
         move |db, _| {
             db.wait(db.client().batch("SELECT 1"))?;
@@ -218,15 +218,17 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
     wire.assert_recovers().await;
     wire.fall_silent();
-    let read = wire.engine.read(Some(BOUND), (), |client, ()| Box::pin(client.batch("SELECT 1")));
+    let read =
+        wire.engine.read(Some(BOUND.into()), (), |client, ()| Box::pin(client.batch("SELECT 1")));
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
     wire.assert_recovers().await;
     wire.assert_recovers().await;
     wire.fall_silent();
-    let read = wire.engine.read_in_session(NO_DOMAIN, Some(BOUND), async |session: &Session| {
-        session.in_one_flight(session.client().batch("SELECT 1")).await
-    });
+    let read =
+        wire.engine.read_in_session(NO_DOMAIN, Some(BOUND.into()), async |session: &Session| {
+            session.in_one_flight(session.client().batch("SELECT 1")).await
+        });
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
     wire.assert_recovers().await;
@@ -236,8 +238,10 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
 async fn a_read_in_one_flight_leaves_no_transaction_open() {
     let wire = Wire::new().await;
     for (statement, fails) in [("SELECT 1 / $1::int", false), ("SELECT 1 / ($1::int - 1)", true)] {
-        let read =
-            wire.engine.read_in_session(NO_DOMAIN, Some(PATIENCE), async |session: &Session| {
+        let read = wire.engine.read_in_session(
+            NO_DOMAIN,
+            Some(PATIENCE.into()),
+            async |session: &Session| {
                 let select = session.prepare(statement).await?;
                 let isolation = session.prepare("SHOW transaction_isolation").await?;
                 let both = try_join(
@@ -246,7 +250,8 @@ async fn a_read_in_one_flight_leaves_no_transaction_open() {
                 );
                 let (isolation, _) = session.in_one_flight(both).await?;
                 Ok(isolation.get::<_, String>(0))
-            });
+            },
+        );
         let answer = read.await;
         if fails {
             answer.unwrap_err();

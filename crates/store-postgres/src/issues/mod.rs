@@ -21,7 +21,6 @@ mod sql;
 mod text_index;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::SortKey;
@@ -31,7 +30,7 @@ use super::tx::DomainTx;
 use caseload_store::query::{
     Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
 };
-use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
+use caseload_store::{GetIssue, ReadBudget, RenderedIssue, StepForm, StoreError};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
 pub(super) use text_index::index_texts;
@@ -40,7 +39,7 @@ pub(super) use text_index::index_texts;
 /// come in one flight, without a thread that waits for answers.
 pub(super) async fn one_flight(
     engine: &Engine,
-    budget: Duration,
+    budget: ReadBudget,
     domain: DomainId,
     request: Request<'_>,
     rendering: &Rendering,

@@ -28,7 +28,7 @@ use crate::Fault;
 use crate::leftovers::rewrite;
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::throttle::Throttle;
-use caseload_store::{DurationCounts, OpenMode, StoreError};
+use caseload_store::{DurationCounts, OpenMode, ReadBudget, StoreError};
 use checkpoint::Checkpointer;
 pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
@@ -43,7 +43,7 @@ pub(super) use work_limit::WorkLimit;
 use writer::Writer;
 
 /// The time limit of a read without a budget of its own.
-pub(super) const READ_BUDGET: Duration = Duration::from_secs(10);
+pub(super) const READ_BUDGET: ReadBudget = ReadBudget::of_time(Duration::from_secs(10));
 
 /// The pause between two attempts to empty the log.
 const EMPTY_LOG_PAUSE: Duration = Duration::from_millis(200);
@@ -159,7 +159,7 @@ impl Engine {
     /// Runs a read in one transaction. Without a budget it has no time limit.
     pub(super) async fn read_within<T, F>(
         &self,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         work: F,
     ) -> Result<T, Fault>
     where
@@ -173,7 +173,7 @@ impl Engine {
     pub(super) async fn read_in<T, F>(
         &self,
         domain: DomainId,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         work: F,
     ) -> Result<T, Fault>
     where
@@ -195,7 +195,7 @@ impl Engine {
     where
         F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
     {
-        self.readers.read_side_by_side(domain, READ_BUDGET, readers_max, work).await
+        self.readers.read_side_by_side(domain, READ_BUDGET.time, readers_max, work).await
     }
 
     /// Runs a read that may be long, with a throttle. Only a few long reads run at a time, and they
@@ -203,7 +203,7 @@ impl Engine {
     pub(super) async fn read_throttled<T, F>(
         &self,
         domain: DomainId,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         is_long: bool,
         work: F,
     ) -> Result<T, Fault>

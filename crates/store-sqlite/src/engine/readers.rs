@@ -17,9 +17,9 @@ use super::connection;
 use super::gauges::Gauges;
 use super::thread::on_blocking_thread;
 use crate::Fault;
-use caseload_store::StoreError;
 use caseload_store::fair_slots::{FairSlots, Slot};
 use caseload_store::throttle::{ReadLoad, Throttle};
+use caseload_store::{ReadBudget, StoreError};
 
 /// The least number of concurrent short reads, even with few cores. Half as many long reads may run
 /// in addition: a throttled read pauses most of the time, and a short read must not wait for a
@@ -92,7 +92,7 @@ impl Readers {
     pub(super) async fn read<T, F>(
         &self,
         domain: DomainId,
-        budget: Option<Duration>,
+        budget: Option<ReadBudget>,
         is_long: bool,
         work: F,
     ) -> Result<T, Fault>
@@ -100,9 +100,11 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
-        let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
+        let time = budget.as_ref().map(|budget| budget.time);
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
         let slots = if is_long { &self.long_slots } else { &self.short_slots };
         let slot = slot(slots, domain, deadline).await?;
+        budget.map_or(Ok(()), |budget| budget.begin())?;
         let pool = self.pool.clone();
         let mut throttle = Throttle::new(deadline, &self.load, is_long);
         let answer = on_blocking_thread(move || {
@@ -125,14 +127,14 @@ impl Readers {
     pub(super) async fn read_side_by_side<F>(
         &self,
         domain: DomainId,
-        budget: Duration,
+        time: Duration,
         readers_max: usize,
         work: F,
     ) -> Result<(), Fault>
     where
         F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
     {
-        let deadline = Instant::now().checked_add(budget);
+        let deadline = Instant::now().checked_add(time);
         let mut slots = vec![slot(&self.short_slots, domain, deadline).await?];
         while slots.len() < readers_max {
             let Some(further) = self.short_slots.try_further(domain, self.spared) else { break };

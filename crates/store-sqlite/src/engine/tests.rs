@@ -197,7 +197,7 @@ async fn a_read_past_its_deadline_is_interrupted_and_its_connection_reused() {
         Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?)
     };
     for _ in 0..3 {
-        let read = engine.read_within(Some(Duration::from_millis(30)), endless);
+        let read = engine.read_within(Some(Duration::from_millis(30).into()), endless);
         let late = tokio::time::timeout(PATIENCE, read).await.expect("the read is interrupted");
         assert!(matches!(late, Err(Fault(StoreError::DeadlinePassed))), "{late:?}");
         assert_eq!(numbers(&engine).await, Vec::<i64>::new());

@@ -222,7 +222,7 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
                 view: IssueView::FULL,
                 paging,
                 bytes_max: usize::MAX,
-                budget: BUDGET,
+                budget: BUDGET.into(),
             };
             let found = list(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
             assert_eq!(found.total_hits, expected.len() as u64, "{parameters}");
@@ -255,7 +255,7 @@ fn steps_are_those_of_the_naive_meaning() {
             bytes_max: usize::MAX,
             form: caseload_store::StepForm::Commas,
             count: true,
-            budget: BUDGET,
+            budget: BUDGET.into(),
         };
         let found = step(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
         assert_eq!(found.total_hits, Some(expected.len() as u64), "{parameters}");

@@ -26,7 +26,7 @@ impl Profiles for SqliteStore {
         let (domain, is_long) = (request.domain, is_expensive(&request.query));
         boxed(self.engine.read_throttled(
             domain,
-            Some(request.budget),
+            Some(request.budget.clone()),
             is_long,
             move |conn, throttle| Ok(rules::list(&DomainTx { conn, domain }, &request, throttle)?),
         ))
@@ -36,7 +36,7 @@ impl Profiles for SqliteStore {
         let (domain, is_long) = (request.domain, is_expensive(&request.query));
         boxed(self.engine.read_throttled(
             domain,
-            Some(request.budget),
+            Some(request.budget.clone()),
             is_long,
             move |conn, throttle| Ok(rules::step(&DomainTx { conn, domain }, &request, throttle)?),
         ))
@@ -50,7 +50,7 @@ impl Profiles for SqliteStore {
     }
 
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>> {
-        let (domain, budget) = (request.domain, Some(request.budget));
+        let (domain, budget) = (request.domain, Some(request.budget.clone()));
         boxed(self.engine.read_in(domain, budget, move |conn| {
             Ok(rules::get(&DomainTx { conn, domain }, &request)?)
         }))

@@ -22,9 +22,11 @@ use crate::{
 impl<B: Backend> Issues for B {
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
         Box::pin(async move {
-            let (domain, budget) = (request.domain, request.budget);
+            let (domain, budget) = (request.domain, request.budget.clone());
             let (plan, rendering) = (Request::of_list(&request), Rendering::of_list(&request));
-            if let Some((total, page)) = self.list_at_once(domain, budget, plan, rendering).await? {
+            if let Some((total, page)) =
+                self.list_at_once(domain, budget.clone(), plan, rendering).await?
+            {
                 return Ok(page_of(total.unwrap_or_default(), page));
             }
             let is_long = is_expensive(&request.query);
@@ -37,9 +39,11 @@ impl<B: Backend> Issues for B {
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
         Box::pin(async move {
-            let (domain, budget) = (request.domain, request.budget);
+            let (domain, budget) = (request.domain, request.budget.clone());
             let (plan, rendering) = (Request::of_step(&request), Rendering::of_step(&request));
-            if let Some((total, page)) = self.list_at_once(domain, budget, plan, rendering).await? {
+            if let Some((total, page)) =
+                self.list_at_once(domain, budget.clone(), plan, rendering).await?
+            {
                 return Ok(step_of(total, page));
             }
             let is_long = is_expensive(&request.query);
@@ -56,13 +60,16 @@ impl<B: Backend> Issues for B {
 
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
         let is_long = is_expensive_count(&request);
-        self.read_issues(request.domain, request.budget, is_long, move |issues, throttle| {
-            count(issues, &request, throttle)
-        })
+        self.read_issues(
+            request.domain,
+            request.budget.clone(),
+            is_long,
+            move |issues, throttle| count(issues, &request, throttle),
+        )
     }
 
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
-        self.read_issues(request.domain, request.budget, true, move |issues, _| {
+        self.read_issues(request.domain, request.budget.clone(), true, move |issues, _| {
             explain(issues, &request)
         })
     }

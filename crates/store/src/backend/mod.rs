@@ -9,7 +9,6 @@ mod issues;
 mod submit;
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::{Family, Task};
@@ -20,7 +19,7 @@ use crate::query::{RenderedPage, Rendering, Request, Source};
 use crate::sql::{Query, Sql};
 use crate::tasks::TaskStore;
 use crate::throttle::Throttle;
-use crate::{CreateTask, GetIssue, Idempotent, RenderedIssue, StoreError, StoreFuture};
+use crate::{CreateTask, GetIssue, Idempotent, ReadBudget, RenderedIssue, StoreError, StoreFuture};
 
 /// A database with its engine. Each read is one snapshot, each write is one durable transaction.
 pub trait Backend: Debug + Send + Sync + 'static {
@@ -47,7 +46,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     fn read_issues<T, F>(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         is_long: bool,
         work: F,
     ) -> StoreFuture<'_, T>
@@ -107,7 +106,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     fn list_at_once(
         &self,
         domain: DomainId,
-        budget: Duration,
+        budget: ReadBudget,
         request: Request<'_>,
         rendering: Rendering,
     ) -> impl Future<Output = Result<Option<(Option<u64>, RenderedPage)>, StoreError>> + Send {

@@ -52,6 +52,9 @@ pub enum StoreError {
     AttachmentLost,
     #[error("the read passed its deadline")]
     DeadlinePassed,
+    /// The read did not begin.
+    #[error("there is no memory for the result of the read")]
+    NoMemory,
     #[error("another caseload server uses {path}; stop it first, or give this one another --store")]
     ServerRunning { path: PathBuf },
     /// Nothing is there, or something that is not a store, and the command makes none.

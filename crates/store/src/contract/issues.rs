@@ -1,8 +1,6 @@
 //! Issues: lists, single issues, changes and attachments. The model defines the
 //! meaning of a filter; each backend has its own indexes and counters.
 
-use std::time::Duration;
-
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue::{IssueQueue, ListVersion};
@@ -12,7 +10,7 @@ use caseload_model::issue_query::{
 
 use super::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, ListPage, ListStep,
-    StageAttachment, StepForm, StoreFuture, StoredAnswer,
+    ReadBudget, StageAttachment, StepForm, StoreFuture, StoredAnswer,
 };
 
 /// Reading and writing issues one by one and in lists.
@@ -93,8 +91,7 @@ pub struct ListIssues {
     pub paging: Paging,
     /// The most bytes of the page; its first issue is written in any case.
     pub bytes_max: usize,
-    /// Time the read may take.
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// A request for the issues that follow a position.
@@ -112,8 +109,7 @@ pub struct StepIssues {
     pub form: StepForm,
     /// Whether to count all issues that match.
     pub count: bool,
-    /// Time the read may take.
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// A request for the numbers of groups.
@@ -122,8 +118,7 @@ pub struct CountIssues {
     pub domain: DomainId,
     pub query: IssueQuery,
     pub grouping: Grouping,
-    /// Time the read may take.
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// The numbers of groups.
@@ -143,7 +138,7 @@ pub struct GetIssue {
     pub domain: DomainId,
     pub id: u64,
     pub view: IssueView,
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// One issue.

@@ -1,14 +1,12 @@
 //! Core and app profiles, one by one and in lists. The model defines the meaning of a filter; tasks
 //! write profiles.
 
-use std::time::Duration;
-
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
 use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileView};
 
-use super::{ListPage, ListStep, StepForm, StoreFuture};
+use super::{ListPage, ListStep, ReadBudget, StepForm, StoreFuture};
 
 /// Reading profiles.
 pub trait Profiles: Send + Sync + 'static {
@@ -41,8 +39,7 @@ pub struct ListProfiles {
     pub paging: Paging,
     /// The most bytes of the page; its first profile is written in any case.
     pub bytes_max: usize,
-    /// Time the read may take.
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// A request for the profiles that follow a position.
@@ -61,8 +58,7 @@ pub struct StepProfiles {
     pub form: StepForm,
     /// Whether to count all profiles that match.
     pub count: bool,
-    /// Time the read may take.
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// A request for the app profiles of a person.
@@ -71,7 +67,7 @@ pub struct AppProfilesOf {
     pub domain: DomainId,
     pub domain_name: DomainName,
     pub core_profile: CoreProfileId,
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// A request for one profile.
@@ -81,7 +77,7 @@ pub struct GetProfile {
     pub domain_name: DomainName,
     pub id: ProfileId,
     pub view: ProfileView,
-    pub budget: Duration,
+    pub budget: ReadBudget,
 }
 
 /// One profile.

@@ -1,16 +1,18 @@
 //! Connections of strangers: many, silent, slow. Strangers connect from other loopback addresses
 //! than the calm tenant, as they would from other machines.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::hostile::arena::Arena;
-use crate::hostile::wire::{answer, connect, ends_within};
+use crate::hostile::wire::{answer, connect, ends_within, exchange};
 
-/// Connections beyond the limit of the server in these cases.
+/// The limit of the server in these cases, and connections beyond it.
+const MOST: usize = 120;
 const MANY: usize = 160;
 /// How long strangers stay.
 const STAY: Duration = Duration::from_secs(2);
@@ -63,6 +65,72 @@ pub(super) async fn many_addresses(arena: &mut Arena) -> Result<String> {
     Ok(format!("{} connections of eight addresses", open.len()))
 }
 
+/// Opens connections with one request of the hostile tenant on each. Returns them, and how many
+/// were answered 200.
+async fn with_key(arena: &Arena, count: usize) -> Result<(Vec<TcpStream>, usize)> {
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        arena.hostile.path("v1", "issues/1"),
+        arena.hostile.key
+    );
+    let (mut open, mut good) = (Vec::new(), 0);
+    for _ in 0..count {
+        let mut stream = connect(&arena.address(), 2).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.context("a connection ended without an answer")?;
+        good += usize::from(head.ends_with(b"200"));
+        open.push(stream);
+    }
+    Ok((open, good))
+}
+
+/// Another tenant is answered on new connections, and on each of them.
+async fn others_have_places(arena: &Arena) -> Result<()> {
+    for _ in 0..20 {
+        let request = format!(
+            "GET {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Connection: close\r\n\r\n",
+            arena.calm.path("v1", "issues/1"),
+            arena.calm.key
+        );
+        let raw = exchange(&arena.address(), request.as_bytes()).await?;
+        ensure!(raw.status == 200, "another tenant was answered {}", raw.status);
+    }
+    Ok(())
+}
+
+/// How many of these connections the server has not ended.
+async fn still_open(streams: &mut [TcpStream]) -> usize {
+    let mut open = 0;
+    for stream in streams {
+        open += usize::from(!ends_within(stream, Duration::from_millis(10)).await);
+    }
+    open
+}
+
+pub(super) async fn one_key(arena: &mut Arena) -> Result<String> {
+    arena.hostile.make_issue("before").await?.good()?;
+    let (mut streams, good) = with_key(arena, MANY).await?;
+    ensure!(good == MANY, "{good} of {MANY} were answered 200: an idle connection makes room");
+    others_have_places(arena).await?;
+    let open = still_open(&mut streams).await;
+    ensure!(open <= MOST / 4, "a key has {open} of {MOST} connections");
+    others_have_places(arena).await?;
+    Ok(format!("{open} of {MANY} connections of a key are left"))
+}
+
+pub(super) async fn over_the_limit(arena: &mut Arena) -> Result<String> {
+    arena.command(&["domain", "edit", "hostile", "--rate-limit", "20"])?;
+    arena.hostile.make_issue("before").await?.good()?;
+    let (mut streams, good) = with_key(arena, MANY).await?;
+    ensure!(good < MANY / 4, "{good} requests were within the limit");
+    others_have_places(arena).await?;
+    arena.calm.make_issue("during").await?.good()?;
+    let open = still_open(&mut streams).await;
+    Ok(format!("{good} of {MANY} requests were within the limit, {open} connections are left"))
+}
+
 pub(super) async fn slow_head(arena: &mut Arena) -> Result<String> {
     let mut stream = connect(&arena.address(), 2).await?;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: loc").await?;
@@ -79,6 +147,14 @@ pub(super) async fn slow_body(arena: &mut Arena) -> Result<String> {
         arena.hostile.path("v1", "issues"),
         arena.hostile.key
     );
+    stream.write_all(head.as_bytes()).await?;
+    drip(stream).await
+}
+
+pub(super) async fn slow_sign_in(arena: &mut Arena) -> Result<String> {
+    let mut stream = connect(&arena.address(), 2).await?;
+    let head = "POST /console/session HTTP/1.1\r\nHost: localhost\r\n\
+                Content-Type: application/json\r\nContent-Length: 4000\r\n\r\n{";
     stream.write_all(head.as_bytes()).await?;
     drip(stream).await
 }
@@ -111,10 +187,12 @@ pub(super) async fn slow_answer(arena: &mut Arena) -> Result<String> {
     );
     stream.write_all(request.as_bytes()).await?;
     tokio::time::sleep(SLOW_ENDS).await;
-    // The kernel still has the sent bytes; the connection ends after it, before the whole answer.
-    let raw = answer(&mut stream).await;
-    ensure!(raw.body.len() < whole, "an answer waited {SLOW_ENDS:?} for its reader");
-    Ok(format!("{} bytes of {whole} had been sent", raw.body.len()))
+    let mut received = Vec::new();
+    let end = stream.read_to_end(&mut received).await;
+    ensure!(received.len() < whole, "an answer waited {SLOW_ENDS:?} for its reader");
+    let is_reset = matches!(&end, Err(error) if error.kind() == ErrorKind::ConnectionReset);
+    ensure!(is_reset, "the kernel has the rest of the answer: {end:?}");
+    Ok(format!("{} bytes of {whole} were received", received.len()))
 }
 
 pub(super) async fn idle(arena: &mut Arena) -> Result<String> {

@@ -28,14 +28,19 @@ const fn stare_at(scale: Scale) -> Duration {
 
 /// Imports issues of about a megabyte each.
 async fn large_issues(arena: &Arena, count: usize) -> Result<()> {
-    let body = "large ".repeat((1 << 20) / 6 - 10);
+    issues_of(&arena.hostile, count, 1 << 20).await
+}
+
+/// Imports issues of about so many bytes each.
+async fn issues_of(tenant: &Tenant, count: usize, bytes: usize) -> Result<()> {
+    let body = "large ".repeat(bytes / 6 - 10);
     for n in 0..count {
         let entry = json!({
             "title": "large",
             "created_at": 1_700_000_000_000_i64 + n as i64,
             "messages": [{ "body": body }],
         });
-        let task = arena.hostile.run("import_issues", format!("{entry}\n").into_bytes()).await?;
+        let task = tenant.run("import_issues", format!("{entry}\n").into_bytes()).await?;
         ensure!(task["counts"]["succeeded"] == 1, "{task}");
     }
     Ok(())
@@ -69,6 +74,59 @@ pub(super) async fn unread_pages(arena: &mut Arena) -> Result<String> {
     let request = get(hostile, &hostile.path("v1", "issues?page-size=1000"), "application/json");
     let open = stare(arena, arena.scale.of(24, 40), &request).await?;
     Ok(format!("{} pages were not read", open.len()))
+}
+
+pub(super) async fn seven_megabytes(arena: &mut Arena) -> Result<String> {
+    issues_of(&arena.hostile, arena.scale.of(3, 40), 7_000_000).await?;
+    arena.reset_peak();
+    let hostile = &arena.hostile;
+    let page = get(hostile, &hostile.path("v1", "issues?page-size=1000"), "application/json");
+    let stream = get(hostile, &hostile.path("v1", "issues?format=ndjson"), "*/*");
+    let one = get(hostile, &hostile.path("v1", "issues/1/messages"), "*/*");
+    let mut open = Vec::new();
+    for _ in 0..arena.scale.of(1, 6) {
+        for request in [&page, &stream, &one] {
+            open.extend(stare(arena, 13, request).await?);
+        }
+    }
+    Ok(format!("{} answers were not read", open.len()))
+}
+
+/// Two tenants take all memory that they can get; a third one reads.
+pub(super) async fn two_tenants(arena: &mut Arena) -> Result<String> {
+    let accomplice = arena.another("accomplice")?;
+    let mut open = Vec::new();
+    for tenant in [&arena.hostile, &accomplice] {
+        issues_of(tenant, 10, 1 << 20).await?;
+    }
+    for round in 0..2 {
+        for tenant in [&arena.hostile, &accomplice] {
+            let path = tenant.path("v1", &format!("issues?page-size={}", 1000 - round));
+            let count = arena.scale.of(15, 60);
+            open.extend(stare(arena, count, &get(tenant, &path, "*/*")).await?);
+        }
+    }
+    for n in 0..39 {
+        let reply = arena.calm.get(&arena.calm.path("v1", "issues?page-size=20")).await?;
+        ensure!(reply.status.is_success(), "read {n} of a third tenant: {}", reply.short());
+    }
+    Ok(format!("39 reads of a third tenant beside {} unread pages", open.len()))
+}
+
+/// Reads that wait for their turn have no memory yet.
+pub(super) async fn queued_reads(arena: &mut Arena) -> Result<String> {
+    issues_of(&arena.hostile, 1, 1 << 20).await?;
+    let mut reading = JoinSet::new();
+    for _ in 0..arena.scale.of(60, 300) {
+        let tenant = arena.hostile.clone();
+        let path = tenant.path("v1", "issues?page-size=20");
+        reading.spawn(async move { tenant.get(&path).await?.good() });
+    }
+    let count = reading.len();
+    for reply in reading.join_all().await {
+        reply?;
+    }
+    Ok(format!("{count} reads at once"))
 }
 
 pub(super) async fn unread_streams(arena: &mut Arena) -> Result<String> {

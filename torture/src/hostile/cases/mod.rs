@@ -178,6 +178,24 @@ pub(crate) const CASES: &[Case] = &[
         attack!(memory::forty_clients),
     ),
     Case::new(
+        "memory",
+        "seven-megabytes",
+        "large issues do not exceed the budget either",
+        attack!(memory::seven_megabytes),
+    ),
+    Case::new(
+        "memory",
+        "two-tenants",
+        "two tenants leave a third one its share of the budget",
+        attack!(memory::two_tenants),
+    ),
+    Case::new(
+        "memory",
+        "queued-reads",
+        "a read takes memory when its turn comes",
+        attack!(memory::queued_reads),
+    ),
+    Case::new(
         "packed",
         "packed-forms",
         "a body unpacks to 1,000 times its bytes",
@@ -209,6 +227,27 @@ pub(crate) const CASES: &[Case] = &[
         attack!(connections::many_addresses),
     )
     .with(&["--connections", "120"]),
+    Case::new(
+        "connections",
+        "one-key",
+        "a key has a quarter of the connections",
+        attack!(connections::one_key),
+    )
+    .with(&["--connections", "120"]),
+    Case::new(
+        "connections",
+        "over-the-limit",
+        "a key over its limit keeps no connection from others",
+        attack!(connections::over_the_limit),
+    )
+    .with(&["--connections", "120"]),
+    Case::new(
+        "connections",
+        "slow-sign-in",
+        "the body of a sign-in comes with at least 1 KiB/s",
+        attack!(connections::slow_sign_in),
+    )
+    .long(),
     Case::new(
         "connections",
         "slow-head",

@@ -51,11 +51,12 @@ pub(crate) async fn guard(
             return Ok(response);
         }
     };
-    let is_admitted = request.extensions().get::<Connection>().is_none_or(Connection::authenticate);
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
-    let checked = check(&state, &request, &grant, &domain, quota.refusal());
+    let refusal = quota.refusal();
+    let is_admitted = has_place(&request, &grant, refusal.is_some());
+    let checked = check(&state, &request, &grant, &domain, refusal);
     let mut response = match checked {
-        Ok(()) if !is_admitted => no_connection_left(&state).into_response(),
+        Ok(()) if !is_admitted => no_connection_left(&state, &grant).into_response(),
         Ok(()) => {
             let caller = Caller::new(&grant, credential);
             let mut request = request;
@@ -107,12 +108,26 @@ fn check_slashes(request: &Request) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::NotFound, detail))
 }
 
-/// The connections for callers with a key are all in use.
-fn no_connection_left(state: &AppState) -> Problem {
-    if let Some(left_out) = state.log_limiter.line(Event::ConnectionLimit, Origin::Everyone) {
-        tracing::warn!(left_out, "all connections for callers with a key are in use");
+/// Whether the connection of the request has a place for its key. A key over its limits loses it.
+fn has_place(request: &Request, grant: &KeyGrant, is_over_limit: bool) -> bool {
+    let Some(connection) = request.extensions().get::<Connection>() else { return true };
+    if is_over_limit {
+        connection.dismiss();
+        return true;
     }
-    let detail = "the server has as many connections as it may have; close idle ones and try again";
+    connection.admit(grant.domain, &grant.key.id)
+}
+
+/// The connections of the domain, or of all domains, are in use and none waits for its client.
+fn no_connection_left(state: &AppState, grant: &KeyGrant) -> Problem {
+    if let Some(left_out) =
+        state.log_limiter.line(Event::ConnectionLimit, Origin::Domain(grant.domain))
+    {
+        let domain = grant.domain_name.as_str();
+        tracing::warn!(domain, left_out, "no place for a further connection of a domain");
+    }
+    let detail = "the domain has as many connections as it may have, and none of them is idle; use \
+                  fewer at a time and try again";
     Problem::unavailable(detail).header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 

@@ -1,8 +1,8 @@
 //! One connection: the requests on it, one after another. hyper decides how requests are framed,
 //! and refuses those that it cannot parse, with a status and no body. This module adds two things
-//! around it: a client that takes too long loses its connection ([`timing`]), and so does one
-//! without a key if others need its place ([`slots`]). Its memory is counted ([`room`]). No byte is
-//! changed on its way. The reasons are in docs/decisions/0042-one-budget.md.
+//! around it: a client that takes too long loses its connection ([`timing`]), and so does one whose
+//! place or memory others need ([`slots`]). Its memory is counted ([`room`]). No byte is changed on
+//! its way. The reasons are in docs/decisions/0042-one-budget.md.
 
 mod exchange;
 mod room;
@@ -27,6 +27,7 @@ use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
+pub(crate) use exchange::{Exchange, TooSlow};
 pub use room::connections_within;
 pub(crate) use slots::{Slot, Slots};
 pub(crate) use timing::TimeLimits;
@@ -35,7 +36,7 @@ use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::MemoryBudget;
 use crate::http::peer::PeerAddress;
 use crate::metrics::RequestCounts;
-use exchange::{Direction, Exchange};
+use exchange::{Direction, End};
 use room::ConnectionMemory;
 use stream::ObservedStream;
 use timing::ClientTimeout;
@@ -50,10 +51,11 @@ pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Connection(Arc<Slot>);
 
-impl Connection {
-    /// A request on it has a working key. Returns false if such a connection has no room.
-    pub(crate) fn authenticate(&self) -> bool {
-        self.0.authenticate()
+impl std::ops::Deref for Connection {
+    type Target = Slot;
+
+    fn deref(&self) -> &Slot {
+        &self.0
     }
 }
 
@@ -64,7 +66,6 @@ pub(crate) struct LongAnswer;
 /// The parts that all connections of a listener share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shared {
-    pub(crate) limits: TimeLimits,
     pub(crate) counts: Arc<RequestCounts>,
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) log_limiter: Arc<LogLimiter>,
@@ -81,9 +82,13 @@ pub(crate) async fn serve(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
-    let exchange = Arc::new(Exchange::new(shared.limits));
+    let exchange = slot.exchange().clone();
     let memory = ConnectionMemory::new(shared.memory);
-    let observed = ObservedStream::new(stream, exchange.clone(), memory);
+    let observed = ObservedStream::new(stream, exchange.clone(), memory, |stream| {
+        if let Err(error) = stream.set_zero_linger() {
+            tracing::debug!(%error, "the unsent bytes of a connection are sent");
+        }
+    });
     let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
     let connection = Connection(slot.clone());
     let service = service_fn(move |request: Request<Incoming>| {
@@ -112,15 +117,18 @@ pub(crate) async fn serve(
             }
             tracing::debug!(%error, "a connection ended early");
         },
-        timeout = times.timeout() => log_timeout(&shared.log_limiter, address, timeout),
-        () = slot.ended() => tracing::debug!("a connection made room for another one"),
+        end = times.ends() => match end {
+            End::Timeout(timeout) => log_timeout(&shared.log_limiter, address, timeout),
+            End::MadeRoom => tracing::debug!("a connection made room for another one"),
+        },
     }
 }
 
 /// A connection that is only silent is nothing unusual.
 fn log_timeout(log_limiter: &LogLimiter, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
     let what = match timeout {
-        ClientTimeout::Idle => return,
+        // The reader of a body logs it.
+        ClientTimeout::Idle | ClientTimeout::Body => return,
         ClientTimeout::Head => "the head of a request came too slowly",
         ClientTimeout::Answer => "an answer was received too slowly",
     };

@@ -18,11 +18,18 @@ pub(super) struct ObservedStream<S> {
     inner: S,
     exchange: Arc<Exchange>,
     memory: ConnectionMemory,
+    /// Makes the kernel drop the bytes that it has not sent.
+    cut: fn(&S),
 }
 
 impl<S> ObservedStream<S> {
-    pub(super) fn new(inner: S, exchange: Arc<Exchange>, memory: ConnectionMemory) -> Self {
-        Self { inner, exchange, memory }
+    pub(super) fn new(
+        inner: S,
+        exchange: Arc<Exchange>,
+        memory: ConnectionMemory,
+        cut: fn(&S),
+    ) -> Self {
+        Self { inner, exchange, memory, cut }
     }
 
     /// Notes whether the network took bytes of an answer.
@@ -33,6 +40,14 @@ impl<S> ObservedStream<S> {
             Poll::Ready(Err(_)) => {}
         }
         sent
+    }
+}
+
+impl<S> Drop for ObservedStream<S> {
+    fn drop(&mut self) {
+        if self.exchange.is_cut() {
+            (self.cut)(&self.inner);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
+use super::Slots;
 use super::exchange::{Direction, Exchange};
 use super::room::{CONNECTION_BYTES, ConnectionMemory};
 use super::stream::ObservedStream;
@@ -18,8 +19,10 @@ use crate::http::memory::MemoryBudget;
 fn connection(memory: usize) -> (DuplexStream, ObservedStream<DuplexStream>, Arc<Exchange>) {
     let (client, server) = duplex(1 << 20);
     let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
-    let memory = ConnectionMemory::new(Arc::new(MemoryBudget::new(memory, Arc::default())));
-    (client, ObservedStream::new(server, exchange.clone(), memory), exchange)
+    let slots = Slots::new(10, None, Arc::default());
+    let budget = MemoryBudget::new(memory, slots, Arc::default());
+    let memory = ConnectionMemory::new(Arc::new(budget));
+    (client, ObservedStream::new(server, exchange.clone(), memory, |_| ()), exchange)
 }
 
 #[tokio::test]

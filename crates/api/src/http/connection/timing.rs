@@ -1,6 +1,5 @@
-//! How long the client of a connection may take: to send a head, to begin another request, to
-//! receive an answer. The server's own time never counts. The reader of bodies applies the same
-//! rules of a minimum rate to the body of a request.
+//! How long the client of a connection may take: to send a head or a body, to receive an answer, to
+//! begin another request. The server's own time never counts.
 
 use std::time::Duration;
 
@@ -35,8 +34,18 @@ impl TimeLimits {
 pub(super) enum ClientTimeout {
     Idle,
     Head,
+    /// The body was sent too slowly.
+    Body,
     /// The answer was received too slowly.
     Answer,
+}
+
+/// Since when a connection waits for its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// Whether no request is in progress.
+    pub(super) is_idle: bool,
+    pub(super) since: Instant,
 }
 
 /// The part of an exchange that a connection is in, since when.
@@ -45,10 +54,21 @@ enum Phase {
     /// Between two requests, or before the first one.
     Idle(Instant),
     Head(Instant),
-    /// A request is read or answered.
+    /// A request is read or worked on.
     Request,
-    /// An answer is sent that must arrive within a time.
-    Answer(Instant),
+    /// An answer is sent; one that is not a stream or a file must arrive within a time.
+    Answer {
+        since: Instant,
+        is_long: bool,
+    },
+}
+
+/// The client moves no bytes.
+#[derive(Debug, Clone, Copy)]
+struct Stuck {
+    since: Instant,
+    /// Up to here the time is part of the rate.
+    counted: Instant,
 }
 
 #[derive(Debug)]
@@ -56,17 +76,21 @@ pub(super) struct Timing {
     limits: TimeLimits,
     phase: Phase,
     minimum_rate: MinimumRate,
-    /// Since when the network has taken no bytes.
-    stuck: Option<Instant>,
+    stuck: Option<Stuck>,
     is_too_slow: bool,
 }
 
 impl Timing {
     pub(super) fn new(limits: TimeLimits, now: Instant) -> Self {
-        let (phase, minimum_rate) = (Phase::Idle(now), MinimumRate::new(limits.minimum_rate));
-        Self { limits, phase, minimum_rate, stuck: None, is_too_slow: false }
+        let minimum_rate = MinimumRate::new(limits.minimum_rate);
+        Self { limits, phase: Phase::Idle(now), minimum_rate, stuck: None, is_too_slow: false }
     }
 
+    fn enter(&mut self, phase: Phase) {
+        *self = Self { phase, ..Self::new(self.limits, Instant::now()) };
+    }
+
+    /// Bytes came between two requests.
     pub(super) fn received(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Idle(_)) {
             self.phase = Phase::Head(now);
@@ -74,52 +98,80 @@ impl Timing {
     }
 
     pub(super) fn begin(&mut self) {
-        self.phase = Phase::Request;
-        self.minimum_rate = MinimumRate::new(self.limits.minimum_rate);
-        self.stuck = None;
+        self.enter(Phase::Request);
     }
 
     pub(super) fn answer_begins(&mut self, now: Instant, is_long: bool) {
-        if !is_long {
-            self.phase = Phase::Answer(now);
-        }
+        self.enter(Phase::Answer { since: now, is_long });
     }
 
     pub(super) fn end(&mut self, now: Instant) {
-        self.phase = Phase::Idle(now);
-        self.stuck = None;
+        self.enter(Phase::Idle(now));
     }
 
+    /// The reader of a body waits for bytes, or got them.
+    pub(super) fn body_moved(&mut self, now: Instant, bytes: Option<usize>) {
+        if matches!(self.phase, Phase::Request) {
+            self.moved(now, bytes);
+        }
+    }
+
+    /// The network took bytes of an answer, or takes none now.
     pub(super) fn sent(&mut self, now: Instant, bytes: Option<usize>) {
+        if matches!(self.phase, Phase::Answer { .. }) {
+            self.moved(now, bytes);
+        }
+    }
+
+    fn moved(&mut self, now: Instant, bytes: Option<usize>) {
         match (bytes, self.stuck) {
-            (None, None) => self.stuck = Some(now),
+            (None, None) => self.stuck = Some(Stuck { since: now, counted: now }),
             (None, Some(_)) => {}
-            (Some(bytes), since) => {
-                let waited = since.map_or(Duration::ZERO, |since| now - since);
+            (Some(bytes), stuck) => {
+                let waited = stuck.map_or(Duration::ZERO, |stuck| now - stuck.counted);
                 self.stuck = None;
                 self.is_too_slow |= !self.minimum_rate.add(waited, bytes);
             }
         }
     }
 
+    /// Whether the rest of the body has to be refused; only once, because the refused rest may
+    /// still be received.
+    pub(super) fn take_slow_body(&mut self) -> bool {
+        matches!(self.phase, Phase::Request) && std::mem::take(&mut self.is_too_slow)
+    }
+
+    pub(super) fn waiting(&self) -> Option<Waiting> {
+        match self.phase {
+            Phase::Idle(since) | Phase::Head(since) => Some(Waiting { is_idle: true, since }),
+            Phase::Request | Phase::Answer { .. } => {
+                self.stuck.map(|Stuck { since, .. }| Waiting { is_idle: false, since })
+            }
+        }
+    }
+
     /// When to look again, or the time that the client has exceeded.
     pub(super) fn check(&mut self, now: Instant) -> Result<Instant, ClientTimeout> {
-        if let Some(since) = self.stuck
-            && now >= since + self.minimum_rate.left()
+        let left = self.minimum_rate.left();
+        if let Some(stuck) = &mut self.stuck
+            && now >= stuck.counted + left
         {
-            self.is_too_slow |= !self.minimum_rate.add(now - since, 0);
-            self.stuck = Some(now);
+            self.is_too_slow |= !self.minimum_rate.add(now - stuck.counted, 0);
+            stuck.counted = now;
         }
         let (timeout, due) = match self.phase {
             Phase::Idle(since) => (ClientTimeout::Idle, since + self.limits.idle),
             Phase::Head(since) => (ClientTimeout::Head, since + self.limits.head),
-            Phase::Request => (ClientTimeout::Answer, now + LOOK_EVERY),
-            Phase::Answer(since) => (ClientTimeout::Answer, since + self.limits.minimum_rate.whole),
+            Phase::Request => (ClientTimeout::Body, now + LOOK_EVERY),
+            Phase::Answer { is_long: true, .. } => (ClientTimeout::Answer, now + LOOK_EVERY),
+            Phase::Answer { since, .. } => {
+                (ClientTimeout::Answer, since + self.limits.minimum_rate.whole)
+            }
         };
         if self.is_too_slow || now >= due {
-            return Err(if self.is_too_slow { ClientTimeout::Answer } else { timeout });
+            return Err(timeout);
         }
-        let due = self.stuck.map_or(due, |since| due.min(since + self.minimum_rate.left()));
+        let due = self.stuck.map_or(due, |stuck| due.min(stuck.counted + self.minimum_rate.left()));
         Ok(due.min(now + LOOK_EVERY.min(self.limits.head)))
     }
 }
@@ -174,6 +226,40 @@ mod tests {
         assert_eq!(client.ends(|_, _| {}), None, "the server may take its time");
         client.timing.end(client.now);
         assert_eq!(client.ends(|_, _| {}), Some((60, ClientTimeout::Idle)));
+    }
+
+    #[test]
+    fn a_body_comes_at_the_minimum_rate_and_its_reader_is_told_once() {
+        let mut client = Client::new();
+        client.timing.begin();
+        client.timing.body_moved(client.now, None);
+        assert_eq!(client.ends(|_, _| {}), Some((40, ClientTimeout::Body)));
+        assert!(client.timing.take_slow_body() && !client.timing.take_slow_body());
+        client.timing.begin();
+        let found = client.ends(|timing, now| {
+            timing.body_moved(now, Some(1024));
+            timing.body_moved(now, None);
+        });
+        assert_eq!(found, None);
+    }
+
+    #[test]
+    fn a_connection_waits_for_its_client_between_requests_and_while_no_bytes_move() {
+        let mut client = Client::new();
+        let waits = |client: &Client| client.timing.waiting().map(|waiting| waiting.is_idle);
+        assert_eq!(waits(&client), Some(true));
+        client.timing.begin();
+        assert_eq!(waits(&client), None, "the server works");
+        client.timing.body_moved(client.now, None);
+        assert_eq!(waits(&client), Some(false));
+        client.timing.answer_begins(client.now, false);
+        assert_eq!(waits(&client), None);
+        client.timing.sent(client.now, None);
+        let since = client.now;
+        client.now += Duration::from_secs(35);
+        assert!(client.timing.check(client.now).is_ok());
+        let waiting = Waiting { is_idle: false, since };
+        assert_eq!(client.timing.waiting(), Some(waiting), "a look changes nothing");
     }
 
     #[test]

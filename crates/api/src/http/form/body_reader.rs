@@ -1,10 +1,11 @@
 //! The body of a request while it arrives, decompressed. It ends with a refusal if it is too long,
-//! before or after unpacking, if it cannot be unpacked, or if its client is too slow. The memory of
-//! the decoder comes from the budget.
+//! before or after unpacking, if it cannot be unpacked, or if its client is too slow, which the
+//! connection measures. The memory of the decoder comes from the budget.
 
+use std::error::Error;
 use std::sync::Arc;
 
-use axum::body::{BodyDataStream, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use axum::extract::Request;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainId;
@@ -13,10 +14,10 @@ use tokio::time::Instant;
 
 use super::unpack::Unpacker;
 use crate::config::ApiConfig;
+use crate::http::connection::TooSlow;
 use crate::http::cpu::CpuPool;
 use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::Memory;
-use crate::http::minimum_rate::MinimumRate;
 use crate::http::problem::Problem;
 use crate::state::AppState;
 
@@ -31,12 +32,11 @@ pub(crate) struct BodyReader {
     /// Received and not unpacked.
     packed: Bytes,
     has_ended: bool,
-    minimum_rate: MinimumRate,
     /// When the body must have ended; an upload has no such time.
     deadline: Option<Instant>,
     cpu: CpuPool,
     log_limiter: Arc<LogLimiter>,
-    owner: Option<DomainId>,
+    owner: DomainId,
 }
 
 impl BodyReader {
@@ -73,11 +73,10 @@ impl BodyReader {
             unpacker,
             packed: Bytes::new(),
             has_ended: false,
-            minimum_rate: MinimumRate::new(state.config.minimum_rate),
             deadline: None,
             cpu: state.cpu.clone(),
             log_limiter: state.log_limiter.clone(),
-            owner: Some(owner),
+            owner,
         })
     }
 
@@ -116,20 +115,16 @@ impl BodyReader {
     /// The next bytes as they were sent.
     async fn receive(&mut self) -> Result<Option<Bytes>, Problem> {
         while !self.has_ended {
-            let begun = Instant::now();
-            let mut left = self.minimum_rate.left();
-            if let Some(deadline) = self.deadline {
-                left = left.min(deadline.saturating_duration_since(begun));
-            }
-            let piece = tokio::time::timeout(left, self.body.next()).await;
-            let bytes = match &piece {
-                Ok(Some(Ok(piece))) => piece.len(),
-                _ => 0,
+            let next = self.body.next();
+            let piece = match self.deadline {
+                None => next.await,
+                Some(deadline) => match tokio::time::timeout_at(deadline, next).await {
+                    Ok(piece) => piece,
+                    Err(_) => return Err(self.too_slow()),
+                },
             };
-            let is_fast = self.minimum_rate.add(begun.elapsed(), bytes);
-            let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
             match piece {
-                Ok(Some(Ok(piece))) => {
+                Some(Ok(piece)) => {
                     self.received += piece.len() as u64;
                     if self.received > self.bytes_max {
                         return Err(too_large(self.bytes_max));
@@ -138,31 +133,44 @@ impl BodyReader {
                         return Ok(Some(piece));
                     }
                 }
-                Ok(Some(Err(error))) => {
+                Some(Err(error)) if is_too_slow(&error) => return Err(self.too_slow()),
+                Some(Err(error)) => {
                     tracing::debug!(%error, "a body broke off");
                     let detail = "the body ended before it was complete; send it again";
                     return Err(Problem::new(ErrorCode::InvalidRequest, detail));
                 }
-                Ok(None) => self.has_ended = true,
-                Err(_) => {}
-            }
-            if (!is_fast || is_late) && !self.has_ended {
-                return Err(self.too_slow());
+                None => self.has_ended = true,
             }
         }
         Ok(None)
     }
 
     fn too_slow(&self) -> Problem {
-        let origin = self.owner.map_or(Origin::Everyone, Origin::Domain);
-        if let Some(left_out) = self.log_limiter.line(Event::TooSlow, origin) {
-            let domain_id = self.owner.map(|domain| domain.0);
+        if let Some(left_out) = self.log_limiter.line(Event::TooSlow, Origin::Domain(self.owner)) {
+            let domain_id = self.owner.0;
             tracing::warn!(domain_id, received = self.received, left_out, "a body came too slowly");
         }
-        let detail = "the body arrived too slowly; send at least 1 KiB a second, and a form within \
-                      30 minutes";
-        Problem::new(ErrorCode::TooSlow, detail)
+        too_slow()
     }
+}
+
+/// Reads a short body as a whole; nothing if it is longer than `bytes_max` or broke off.
+pub(crate) async fn read_short(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    match axum::body::to_bytes(body, bytes_max).await {
+        Err(error) if is_too_slow(&error) => Err(too_slow()),
+        read => Ok(read.unwrap_or_default()),
+    }
+}
+
+fn is_too_slow(error: &axum::Error) -> bool {
+    let first: &dyn Error = error;
+    std::iter::successors(Some(first), |&error| error.source()).any(<dyn Error>::is::<TooSlow>)
+}
+
+fn too_slow() -> Problem {
+    let detail = "the body arrived too slowly; send at least 1 KiB a second, and a form within \
+                  30 minutes";
+    Problem::new(ErrorCode::TooSlow, detail)
 }
 
 /// Refuses a body whose stated length is too large, before any of it is read.

@@ -52,7 +52,7 @@ async fn a_list_is_an_envelope_around_the_stored_bytes() {
     );
     let listed = server.store.listed.lock().unwrap();
     assert_eq!((listed[0].paging.page, listed[0].paging.page_size), (2, 100));
-    assert_eq!(listed[0].budget, Duration::from_secs(10));
+    assert_eq!(listed[0].budget.time, Duration::from_secs(10));
 }
 
 #[tokio::test]

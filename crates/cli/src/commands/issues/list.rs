@@ -154,7 +154,7 @@ fn explain(args: &ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
             view,
             paging,
             bytes_max: usize::MAX,
-            budget: EXPLANATION_TIME,
+            budget: EXPLANATION_TIME.into(),
         };
         Ok(store.explain_issues(request).await?)
     })?;

@@ -69,6 +69,29 @@ pub(crate) async fn a_desk_has_a_default_and_belongs_to_its_domain(store: Arc<dy
     assert_sound(&store).await;
 }
 
+/// Of 40 sessions and 20 codes that are made at once, 20 sessions and all codes remain.
+async fn sessions_of_a_key_are_bounded(store: &Arc<dyn Store>, domain: DomainId) {
+    use caseload_store::SessionKind::{Code, Session};
+    let made = (0..60).map(|n: u8| {
+        let store = store.clone();
+        let kind = if n < 40 { Session } else { Code };
+        let (hash, expires_at) = ([100 + n; 32], later(500 + i64::from(n)));
+        let key_id = "k1".to_owned();
+        let session =
+            caseload_store::CreateSession { domain, hash, key_id, kind, now: later(0), expires_at };
+        async move { store.create_session(session).await }
+    });
+    let made: tokio::task::JoinSet<_> = made.collect();
+    assert!(made.join_all().await.iter().all(Result::is_ok));
+    for (kind, of) in [(Session, 0..40), (Code, 40..60)] {
+        let mut found = 0;
+        for n in of {
+            found += u8::from(store.key_by_session([100 + n; 32], kind).await.unwrap().is_some());
+        }
+        assert_eq!(found, 20, "{kind:?}");
+    }
+}
+
 pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_key(key(acme.id, "k1", 1)).await.unwrap();
@@ -94,6 +117,7 @@ pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Ar
     assert_eq!(store.key_by_session([7; 32], code).await.unwrap(), None);
     assert!(store.end_session(acme.id, [7; 32]).await.unwrap());
     assert!(!store.end_session(acme.id, [7; 32]).await.unwrap());
+    sessions_of_a_key_are_bounded(&store, acme.id).await;
     let (id, name) = ("q1".to_owned(), "Returns".to_owned());
     let queue = caseload_store::CreateQueue { domain: acme.id, id, name, now: later(0) };
     store.create_queue(queue.clone()).await.unwrap();

@@ -31,6 +31,12 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "detail\":\"page-size is 1 to {plain}", &["PAGE_SIZE_MAX"]),
     figure(API, "compressed and uncompressed | {MiB} MiB (`--body-limit`)", &["--body-limit"]),
     figure(API, "requests of a key in {s} s | {}", &["rate::WINDOW_SECONDS", "--rate-limit"]),
+    figure(API, "of a key | {}", &["sessions::SESSIONS_MAX"]),
+    figure(
+        API,
+        "wrong sign-ins of an address in {s} s | {}",
+        &["rate::WINDOW_SECONDS", "WRONG_SIGN_INS_MAX"],
+    ),
     figure(API, "entries in one request | {}", &["PAYLOAD_ENTRIES_MAX"]),
     figure(API, "stored as its first {KiB} KiB", &["OVERSIZE_PREFIX_BYTES"]),
     figure(API, "shows at most {KiB} KiB of changes", &["CHANGES_BYTES_MAX"]),

@@ -4,6 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use super::session::SESSION_HOURS;
+use crate::openapi::headers::QUOTA;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{instant, path_id};
@@ -54,14 +55,16 @@ fn begin() -> Value {
     let text = format!(
         "With a key, or with the code of a one-time link, which works once and for 60 seconds. The \
          answer sets a cookie of {SESSION_HOURS} hours that opens the API to pages of this server. \
-         It ends with its key."
+         It ends with its key. A sign-in counts against the rate limit of the key. An address that \
+         has made 10 wrong ones in 60 seconds is answered 429 until the end of these seconds."
     );
     let body = json!({"required": true, "content": {"application/json": {
         "schema": schema("SignIn"), "example": {"key": "caseload_0f1e2d3c"}}}});
     Operation::open("beginSession", "console", "Sign in", &text)
         .body(body)
-        .answers(201, "The session.", &[], &session())
+        .answers(201, "The session.", &QUOTA, &session())
         .fails(&[ErrorCode::InvalidRequest, ErrorCode::Unauthorized])
+        .fails(&[ErrorCode::RateLimited, ErrorCode::QuotaExceeded])
         .fails(&ERRORS)
         .build()
 }

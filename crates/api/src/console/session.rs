@@ -3,6 +3,9 @@
 //! no script can read. The store has its hash, so that every server knows it, and it ends with its
 //! key.
 
+use std::net::IpAddr;
+
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -17,7 +20,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::features::Features;
-use crate::http::auth::{Credential, SESSION_COOKIE, authenticate, log_failure, session_of};
+use crate::http::auth::{
+    Credential, SESSION_COOKIE, authenticate, client_of, log_failure, log_over_limit, session_of,
+};
 use crate::http::base_url::BaseUrl;
 use crate::http::form::body_reader::read_short;
 use crate::http::problem::{NO_SUCH_KEY, Problem};
@@ -52,56 +57,79 @@ pub(crate) async fn begin(
 ) -> Result<Response, Problem> {
     same_site::check(&request, &state.config)?;
     let (parts, body) = request.into_parts();
+    let request = Request::from_parts(parts, Body::empty());
     let body = read_short(body, SIGN_IN_BYTES_MAX).await?;
-    let now = state.clock.now();
-    let grant = match serde_json::from_slice(&body) {
-        Ok(SignIn { key: Some(key), code: None }) => by_key(&state, now, key.trim()).await,
-        Ok(SignIn { key: None, code: Some(code) }) => by_code(&state, now, &code).await,
+    let named = match serde_json::from_slice(&body) {
+        Ok(SignIn { key: Some(key), code: None }) => {
+            Credential::Key(Sha256::digest(key.trim()).into())
+        }
+        Ok(SignIn { key: None, code: Some(code) }) => {
+            Credential::Session(Sha256::digest(code).into())
+        }
         _ => {
             let detail = "the body is a JSON object with key or code: {\"key\":\"caseload_…\"}";
             return Err(Problem::new(ErrorCode::InvalidRequest, detail));
         }
     };
-    let grant = grant.inspect_err(|problem| {
-        log_failure(&state, &Request::from_parts(parts, axum::body::Body::empty()), problem);
-    })?;
-    let text = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
-    let expires_at = UnixMillis(now.0 + SESSION_MS);
-    let command = CreateSession {
-        domain: grant.domain,
-        hash: Sha256::digest(&text).into(),
-        key_id: grant.key.id.clone(),
-        kind: SessionKind::Session,
-        now,
-        expires_at,
+    let now = state.clock.now();
+    let client = client_of(&state, &request);
+    let grant = grant(&state, client, named, now).await;
+    let grant = grant.inspect_err(|problem| log_failure(&state, &request, problem))?;
+    let quota = state.rates.count(&grant, state.config.rate_limit, now);
+    let begun = async {
+        log_over_limit(&state, &grant, quota.refusal())?;
+        // Of two requests with one code, one uses it up.
+        if let Credential::Session(code) = named
+            && !state.store.end_session(grant.domain, code).await?
+        {
+            return Err(wrong(&state, client, named, now));
+        }
+        let text = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
+        let hash = Sha256::digest(&text).into();
+        let command = CreateSession {
+            domain: grant.domain,
+            hash,
+            key_id: grant.key.id.clone(),
+            kind: SessionKind::Session,
+            now,
+            expires_at: UnixMillis(now.0 + SESSION_MS),
+        };
+        state.store.create_session(command).await?;
+        let (_, grant) = signed_in(&state, Some(Credential::Session(hash))).await?;
+        let cookie = cookie(&base, &text, SESSION_MS / 1000)?;
+        let shown = (StatusCode::CREATED, Json(view(&grant, &features)));
+        let headers = [(header::SET_COOKIE, cookie), no_store()];
+        Ok::<_, Problem>((headers, shown).into_response())
     };
-    state.store.create_session(command).await?;
-    let ends = grant.key.expires_at.map_or(expires_at, |own| own.min(expires_at));
-    let cookie = cookie(&base, &text, SESSION_MS / 1000)?;
-    let shown = (StatusCode::CREATED, Json(view(&grant, ends, &features)));
-    Ok(([(header::SET_COOKIE, cookie), no_store()], shown).into_response())
+    let mut response = begun.await.unwrap_or_else(Problem::into_response);
+    quota.add_headers(&mut response);
+    Ok(response)
 }
 
-/// The grant of a key that works.
-async fn by_key(state: &AppState, now: UnixMillis, key: &str) -> Result<KeyGrant, Problem> {
-    let found = state.store.key_by_hash(Sha256::digest(key).into()).await?;
+/// The grant of the key or code, if it works. An address with many wrong sign-ins waits, also with
+/// a key that works, because only the store knows which keys do.
+async fn grant(
+    state: &AppState,
+    client: IpAddr,
+    named: Credential,
+    now: UnixMillis,
+) -> Result<KeyGrant, Problem> {
+    state.rates.check_sign_in(client, now)?;
+    let found = match named {
+        Credential::Key(hash) => state.store.key_by_hash(hash).await?,
+        Credential::Session(hash) => state.store.key_by_session(hash, SessionKind::Code).await?,
+    };
     let found = found.filter(|grant| grant.works_at(now));
-    found.ok_or_else(|| Problem::unauthorized_page(NO_SUCH_KEY))
+    found.ok_or_else(|| wrong(state, client, named, now))
 }
 
-/// The grant of the code's key. The code is used up.
-async fn by_code(state: &AppState, now: UnixMillis, code: &str) -> Result<KeyGrant, Problem> {
-    let hash = Sha256::digest(code).into();
-    let refused = || Problem::unauthorized_page(USED_LINK);
-    let found = state.store.key_by_session(hash, SessionKind::Code).await?;
-    let mut grant = found.filter(|grant| grant.works_at(now)).ok_or_else(refused)?;
-    if !state.store.end_session(grant.domain, hash).await? {
-        return Err(refused());
-    }
-    let keys = state.store.keys(grant.domain).await?;
-    let key = keys.into_iter().find(|key| key.id == grant.key.id);
-    grant.key = key.ok_or_else(refused)?;
-    Ok(grant)
+/// The refusal of a wrong sign-in, which counts for the address.
+fn wrong(state: &AppState, client: IpAddr, named: Credential, now: UnixMillis) -> Problem {
+    state.rates.count_wrong_sign_in(client, now);
+    Problem::unauthorized_page(match named {
+        Credential::Key(_) => NO_SUCH_KEY,
+        Credential::Session(_) => USED_LINK,
+    })
 }
 
 /// `GET /console/session`
@@ -112,8 +140,7 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let session = session_of(&request, &state.config);
     let (_, grant) = signed_in(&state, session).await?;
-    let ends = grant.key.expires_at.unwrap_or(UnixMillis(i64::MAX));
-    Ok(([no_store()], Json(view(&grant, ends, &features))).into_response())
+    Ok(([no_store()], Json(view(&grant, &features))).into_response())
 }
 
 /// `DELETE /console/session`
@@ -164,13 +191,13 @@ fn no_store() -> (header::HeaderName, HeaderValue) {
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
-fn view(grant: &KeyGrant, ends: UnixMillis, features: &Features) -> Value {
+fn view(grant: &KeyGrant, features: &Features) -> Value {
     json!({
         "key_id": grant.key.id,
         "key_name": grant.key.name,
         "access": grant.key.access.as_str(),
         "domain": grant.domain_name.as_str(),
-        "expires_at": ends.0,
+        "expires_at": grant.key.expires_at.map(|end| end.0),
         "version": env!("CARGO_PKG_VERSION"),
         "features": features.0,
     })

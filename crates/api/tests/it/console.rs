@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use caseload_api::ApiConfig;
 use caseload_model::key::Access;
 use caseload_store::{CreateKey, CreateSession, SessionKind};
 use caseload_teststore::on_each_store;
@@ -17,7 +18,11 @@ use crate::still_clock::StillClock;
 const ADMIN: &str = "admin-key";
 
 async fn with_admin() -> RealServer {
-    let server = RealServer::start().await;
+    configured(ApiConfig::default()).await
+}
+
+async fn configured(config: ApiConfig) -> RealServer {
+    let server = RealServer::without_runner(config).await;
     let key = CreateKey {
         domain: server.domain,
         id: "key-admin".to_owned(),
@@ -110,6 +115,7 @@ async fn the_address_without_a_slash_leads_to_the_one_with_it() {
 on_each_store!(
     a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended,
     a_code_signs_in_once_and_for_its_time,
+    a_sign_in_counts_as_a_request,
     a_session_ends_with_its_key,
     a_page_is_not_offered_basic,
     an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk,
@@ -166,6 +172,37 @@ async fn a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended() {
     assert_eq!(after.status(), 401);
     assert_eq!(after.headers()["www-authenticate"], "Bearer");
     assert_eq!(call(Method::GET, "", String::new()).await.status(), 401);
+    server.stop().await;
+}
+
+async fn a_sign_in_counts_as_a_request() {
+    let server = configured(ApiConfig { rate_limit: 3, ..ApiConfig::default() }).await;
+    let key = json!({"key": WRITE});
+    for left in ["2", "1"] {
+        let answer = sign_in(&server, &key).await;
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["x-rate-limit-remaining"]),
+            (201, &left.parse().unwrap())
+        );
+    }
+    let request = || bare(&server, Method::GET, "/v1/acme/issues").bearer_auth(WRITE).send();
+    assert_eq!(request().await.unwrap().status(), 200);
+    let refused = sign_in(&server, &key).await;
+    assert_eq!(refused.status(), 429);
+    for name in ["retry-after", "x-rate-limit-limit", "ratelimit"] {
+        assert!(refused.headers().contains_key(name), "{name}");
+    }
+    assert_eq!(request().await.unwrap().status(), 429);
+    // A code that meets the limit of its key is not used up.
+    make_code(&server, "later", 600_000).await;
+    let code = json!({"code": "later"});
+    let as_admin = bare(&server, Method::GET, "/v1/acme/issues").bearer_auth(ADMIN);
+    for _ in 0..3 {
+        assert_eq!(as_admin.try_clone().unwrap().send().await.unwrap().status(), 200);
+    }
+    assert_eq!(sign_in(&server, &code).await.status(), 429);
+    server.turned.fetch_add(60_000, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(sign_in(&server, &code).await.status(), 201);
     server.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! Sessions of the console, and the codes that begin one. A session opens the domain of its key,
 //! and ends with it. The store has the hash of its text, not the text. Like the keys, sessions are
-//! looked up before their domain is known.
+//! looked up before their domain is known. A key has at most [`SESSIONS_MAX`] of them: another one
+//! ends the oldest.
 
 use caseload_model::time::UnixMillis;
 
@@ -8,6 +9,9 @@ use super::keys::{COLUMNS, COLUMNS_COUNT, key};
 use crate::idempotency::CommandStore;
 use crate::sql::Query;
 use crate::{CreateSession, KeyGrant, SessionKind, StoreError, values};
+
+/// The most sessions of a key.
+const SESSIONS_MAX: u32 = 20;
 
 const fn number(kind: SessionKind) -> u32 {
     match kind {
@@ -22,8 +26,18 @@ pub fn create_session(
 ) -> Result<(), StoreError> {
     store.require_domain()?;
     let CreateSession { domain, hash, key_id, kind, now, expires_at } = command;
-    let expired = "DELETE FROM sessions WHERE domain_id = ?1 AND expires_at <= ?2";
-    store.change(expired, values![domain, now])?;
+    // Two sign-ins of one key take turns, so that neither overlooks the session of the other.
+    let lock = "UPDATE keys SET name = name WHERE domain_id = ?1 AND id = ?2";
+    store.change(lock, values![domain, key_id])?;
+    let ended = format!(
+        "DELETE FROM sessions WHERE domain_id = ?1 AND (expires_at <= ?2
+         OR key_id = ?3 AND kind = ?4 AND (expires_at, hash) <=
+             (SELECT expires_at, hash FROM sessions
+              WHERE domain_id = ?1 AND key_id = ?3 AND kind = ?4
+              ORDER BY expires_at DESC, hash DESC LIMIT 1 OFFSET {}))",
+        SESSIONS_MAX - 1
+    );
+    store.change(&ended, values![domain, now, key_id, number(*kind)])?;
     let added = store.change(
         "INSERT INTO sessions (domain_id, hash, key_id, kind, expires_at)
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",

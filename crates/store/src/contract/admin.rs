@@ -39,7 +39,8 @@ pub trait Admin: Send + Sync + 'static {
     /// Records that a key was used. Callers do this at most once a minute for each key.
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()>;
 
-    /// Makes a session of a key, or a code that begins one, and removes those that have expired.
+    /// Makes a session of a key, or a code that begins one, and removes those that have expired. If
+    /// the key then has more than it may, its oldest ends.
     fn create_session(&self, command: CreateSession) -> StoreFuture<'_, ()>;
     /// The key of the session or code whose SHA-256 is `hash`, with its domain, whether or not it
     /// still works. It expires with the session, if the key itself does not expire before.

@@ -3,14 +3,22 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::hostile::arena::Arena;
-use crate::hostile::tenant::Tenant;
+use crate::hostile::tenant::{Reply, Tenant};
 use crate::hostile::wire::{Raw, answer, connect};
 
 /// Failed authentications of one address.
 const TRIES: usize = 200;
+/// Sign-ins of one key, and the most sessions that remain.
+const SIGN_INS: usize = 30;
+const SESSIONS: usize = 20;
+/// The wrong sign-ins of an address that are answered.
+const WRONG: usize = 10;
+/// After this time no server knows a session that has ended.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 /// How long a line takes at most from the server to its log here.
 const LOGGED_MAX: Duration = Duration::from_mins(5);
 
@@ -90,4 +98,71 @@ pub(super) async fn strangers_are_logged(arena: &mut Arena) -> Result<String> {
     ensure!(count <= most, "{count} lines were logged of {TRIES} tries, not {most}");
     ensure!(!log.contains("this_is_no_key"), "the log has the text of a key");
     Ok(format!("{count} lines of {TRIES} tries"))
+}
+
+async fn sign_in(tenant: &Tenant, body: &Value) -> Result<Reply> {
+    let request = tenant.http.post(format!("{}/console/session", tenant.url));
+    tenant.send(request.json(body)).await
+}
+
+/// The cookie that an answer sets.
+fn cookie(reply: &Reply) -> Result<String> {
+    let set = reply.headers.get("set-cookie").context("no cookie")?.to_str()?;
+    Ok(set.split(';').next().unwrap_or_default().to_owned())
+}
+
+/// The answer to a read with this cookie and no key.
+async fn with_cookie(tenant: &Tenant, cookie: &str) -> Result<Reply> {
+    let url = format!("{}{}", tenant.url, tenant.path("v1", "issues?page-size=1"));
+    tenant.send(tenant.http.get(url).header("Cookie", cookie)).await
+}
+
+pub(super) async fn sign_ins(arena: &mut Arena) -> Result<String> {
+    let hostile = &arena.hostile;
+    let key = json!({ "key": hostile.key });
+    let mut cookies = Vec::new();
+    for _ in 0..SIGN_INS {
+        cookies.push(cookie(&sign_in(hostile, &key).await?.good()?)?);
+        // The server has seen the session work.
+        with_cookie(hostile, &cookies[cookies.len() - 1]).await?.good()?;
+    }
+    tokio::time::sleep(FORGOTTEN_AFTER).await;
+    let (ended, open) = cookies.split_at(SIGN_INS - SESSIONS);
+    for cookie in ended {
+        with_cookie(hostile, cookie).await?.refused(401)?;
+    }
+    for cookie in open {
+        with_cookie(hostile, cookie).await?.good()?;
+    }
+    arena.command(&["domain", "edit", "hostile", "--rate-limit", "30"])?;
+    let mut refused = None;
+    for n in 0..2 * SIGN_INS {
+        let reply = sign_in(hostile, &key).await?;
+        if reply.status == 429 {
+            ensure!(reply.headers.contains_key("x-rate-limit-limit"), "{:?}", reply.headers);
+            refused = Some(n);
+            break;
+        }
+        reply.good()?;
+    }
+    let refused = refused.context("sign-ins do not count as requests")?;
+    wrong_sign_ins(hostile).await?;
+    Ok(format!("{SESSIONS} sessions remain, 429 after {refused} of a domain, {WRONG} wrong"))
+}
+
+/// Those of one address are refused before the store is asked; another address signs in.
+async fn wrong_sign_ins(hostile: &Tenant) -> Result<()> {
+    for (n, wrong) in ["key", "code"].into_iter().cycle().take(2 * WRONG).enumerate() {
+        let reply = sign_in(hostile, &json!({ wrong: "no_such_text" })).await?;
+        if n < WRONG {
+            reply.refused(401)?;
+            continue;
+        }
+        reply.refused(429)?;
+        ensure!(reply.headers.contains_key("retry-after"), "{:?}", reply.headers);
+    }
+    let other = caseload_client::client_builder().no_proxy().tls_certs_only([]);
+    let http = other.local_address(std::net::IpAddr::from([127, 0, 0, 2])).build()?;
+    let other = Tenant { http, ..hostile.clone() };
+    sign_in(&other, &json!({ "key": "no_such_text" })).await?.refused(401)
 }

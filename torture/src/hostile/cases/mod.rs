@@ -290,6 +290,12 @@ pub(crate) const CASES: &[Case] = &[
         attack!(keys::strangers_are_logged),
     ),
     Case::new(
+        "keys",
+        "sign-ins",
+        "sign-ins are limited, and a key has 20 sessions",
+        attack!(keys::sign_ins),
+    ),
+    Case::new(
         "browsers",
         "cross-site",
         "a foreign page cannot write",

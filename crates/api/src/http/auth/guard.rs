@@ -2,6 +2,7 @@
 //! It runs before any byte of the body is read. Invariant: a handler below these paths runs only
 //! for a working key of the domain in the path, within the limit of the key.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -78,15 +79,7 @@ fn check(
     domain: &str,
     over_limit: Option<Problem>,
 ) -> Result<(), Problem> {
-    if let Some(problem) = over_limit {
-        if let Some(left_out) =
-            state.log_limiter.line(Event::RateLimit, Origin::Domain(grant.domain))
-        {
-            let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
-            tracing::warn!(domain, key, left_out, "a key is over its rate limit");
-        }
-        return Err(problem);
-    }
+    log_over_limit(state, grant, over_limit)?;
     check_domain(grant, domain).inspect_err(|problem| log_failure(state, request, problem))?;
     same_site::check(request, &state.config).inspect_err(|_| {
         if let Some(left_out) =
@@ -97,6 +90,20 @@ fn check(
         }
     })?;
     check_slashes(request)
+}
+
+/// Passes on the refusal of a key over its limit, and logs it.
+pub(crate) fn log_over_limit(
+    state: &AppState,
+    grant: &KeyGrant,
+    over_limit: Option<Problem>,
+) -> Result<(), Problem> {
+    let Some(problem) = over_limit else { return Ok(()) };
+    if let Some(left_out) = state.log_limiter.line(Event::RateLimit, Origin::Domain(grant.domain)) {
+        let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
+        tracing::warn!(domain, key, left_out, "a key is over its rate limit");
+    }
+    Err(problem)
 }
 
 /// A path with an empty segment is another path, and no resource has one.
@@ -143,14 +150,20 @@ pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem
     else {
         return;
     };
-    let client = state.config.trusted_proxies.client(request.headers(), peer.0);
     tracing::warn!(
         peer = %peer.0,
-        %client,
+        client = %client_of(state, request),
         status = problem.status(),
         left_out,
         "a request did not authenticate"
     );
+}
+
+/// The address of the client, as far as trusted proxies name it.
+pub(crate) fn client_of(state: &AppState, request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<PeerAddress>();
+    let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+    state.config.trusted_proxies.client(request.headers(), peer)
 }
 
 /// The answers of a domain are for its caller alone: no cache stores them, and no browser guesses

@@ -12,20 +12,23 @@ use http::{HeaderMap, header};
 
 use super::text::MetricsText;
 use crate::http::auth::require_any_key;
+use crate::http::base_url::{BaseUrl, TrustedProxies};
 use crate::http::peer::PeerAddress;
 use crate::http::problem::Problem;
 use crate::state::AppState;
 
 /// Headers that a proxy adds.
-const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+const FORWARDED: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 /// How long the store may take for its figures.
 const STORE_SECONDS_MAX: u64 = 2;
 
-/// `GET /metrics`: with a key, or from this machine.
+/// `GET /metrics`: with a key, or from this machine under a name of its own.
 pub(crate) async fn get(
     State(state): State<AppState>,
     peer: Option<Extension<PeerAddress>>,
+    base: BaseUrl,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if state.config.has_admin_address {
@@ -33,10 +36,14 @@ pub(crate) async fn get(
                       --admin-listen";
         return Err(Problem::new(ErrorCode::NotFound, detail));
     }
-    // A proxy on this machine passes on the requests of others.
-    let is_passed_on = FORWARDED.iter().any(|name| headers.contains_key(*name));
-    let is_near = peer.is_some_and(|Extension(peer)| peer.0.is_loopback()) && !is_passed_on;
-    if !is_near {
+    // A proxy on this machine passes on the requests of others, and a browser on it sends those of
+    // a foreign page whose name leads here.
+    let config = &state.config;
+    let has_proxy = config.public_url.is_some()
+        || config.trusted_proxies != TrustedProxies::default()
+        || FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let is_near = peer.is_some_and(|Extension(peer)| peer.0.is_loopback()) && base.is_loopback();
+    if has_proxy || !is_near {
         require_any_key(&state, &headers).await?;
     }
     Ok(get_open(State(state)).await)

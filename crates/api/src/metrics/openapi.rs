@@ -1,4 +1,4 @@
-//! The description of the metrics, which need no key.
+//! The description of the metrics, which need no key on the same machine.
 //! The list of metrics is in docs/operating.md.
 
 use caseload_model::error_code::ErrorCode;
@@ -12,8 +12,9 @@ pub(crate) fn paths() -> Value {
         "service",
         "Metrics for operators",
         "The text format 0.0.4 of Prometheus. It contains no domain \
-         name, record id or key. A caller on another machine needs a key of any domain. If the \
-         operator has set an address for metrics, they are there alone. The metrics are listed in \
+         name, record id or key. It needs a key of any domain, unless the caller is on the same \
+         machine, uses its loopback name, and there is no sign of a proxy. If the operator has \
+         set an address for metrics, they are there alone. The metrics are listed in \
          docs/operating.md, \"Read metrics\".",
     );
     let metrics = metrics.fails(&[ErrorCode::Unauthorized, ErrorCode::NotFound]);

@@ -113,6 +113,9 @@ async fn the_metrics_need_a_key_or_a_caller_on_the_same_machine() {
     let metrics = || server.bare(Method::GET, "/metrics");
     assert_eq!(metrics().send().await.unwrap().status(), 200);
     // A proxy on this machine passes on requests of other machines.
+    for name in ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"] {
+        assert_eq!(metrics().header(name, "x").send().await.unwrap().status(), 401, "{name}");
+    }
     let passed_on = || metrics().header("X-Forwarded-For", "203.0.113.9");
     let refused = passed_on().send().await.unwrap();
     assert_eq!(refused.status(), 401);
@@ -121,6 +124,34 @@ async fn the_metrics_need_a_key_or_a_caller_on_the_same_machine() {
     let allowed = passed_on().bearer_auth(READ).send().await.unwrap();
     assert_eq!(allowed.status(), 200);
     assert_eq!(allowed.headers()["cache-control"], "no-store");
+    for (host, status) in [
+        ("localhost", 200),
+        ("LOCALHOST:8080", 200),
+        ("127.8.9.10:80", 200),
+        ("[::1]:8080", 200),
+        ("evil.example", 401),
+        ("localhost.evil.example", 401),
+        ("127.0.0.1.evil.example:8080", 401),
+        ("10.0.0.1", 401),
+        ("0.0.0.0", 401),
+        ("[::2]", 401),
+    ] {
+        let answer = metrics().header("Host", host).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{host}");
+    }
+    let trusted_proxies = "192.0.2.1".parse().unwrap();
+    for config in [
+        caseload_api::ApiConfig { trusted_proxies, ..Default::default() },
+        caseload_api::ApiConfig {
+            public_url: Some("http://localhost".parse().unwrap()),
+            ..Default::default()
+        },
+    ] {
+        let server = Server::configured(config).await;
+        let request = || server.bare(Method::GET, "/metrics");
+        assert_eq!(request().send().await.unwrap().status(), 401);
+        assert_eq!(request().bearer_auth(READ).send().await.unwrap().status(), 200);
+    }
     let config = caseload_api::ApiConfig { has_admin_address: true, ..Default::default() };
     let server = Server::configured(config).await;
     let moved = server.bare(Method::GET, "/metrics").bearer_auth(READ).send().await.unwrap();

@@ -128,3 +128,18 @@ pub(super) async fn metrics(arena: &mut Arena) -> Result<String> {
     ensure!(raw.status != 200, "the tenants' address still has the metrics");
     Ok(format!("{} on the tenants' address", raw.status))
 }
+
+pub(super) async fn metrics_rebinding(arena: &mut Arena) -> Result<String> {
+    let refused =
+        ["evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1"];
+    let open = ["localhost", "127.0.0.1:8080", "[::1]:8080"];
+    for (hosts, status) in [(&refused[..], 401), (&open, 200)] {
+        for host in hosts {
+            let request =
+                format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            let raw = exchange(&arena.address(), request.as_bytes()).await?;
+            ensure!(raw.status == status, "Host: {host} was answered {}", raw.status);
+        }
+    }
+    Ok("a foreign Host needs a key".to_owned())
+}

@@ -339,6 +339,12 @@ pub(crate) const CASES: &[Case] = &[
     )
     .with(&["--admin-listen", "127.0.0.1:0"]),
     Case::new(
+        "browsers",
+        "metrics-rebinding",
+        "a page whose name leads to this machine does not see the metrics",
+        attack!(browsers::metrics_rebinding),
+    ),
+    Case::new(
         "files",
         "hard-link",
         "a file has one server, under any name",

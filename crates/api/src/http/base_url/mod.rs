@@ -13,6 +13,7 @@ mod tests;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -23,6 +24,7 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::attachment_url::find_in_answer;
 use caseload_model::json::members_at;
 use http::request::Parts;
+use http::uri::Authority;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version, header};
 
 use crate::config::ApiConfig;
@@ -58,7 +60,7 @@ impl BaseUrl {
         let peer = extensions.get::<PeerAddress>();
         let is_trusted = peer.is_some_and(|peer| config.trusted_proxies.contains(peer.0));
         let (forwarded, is_tls) = if is_trusted { forwarded(headers) } else { (None, false) };
-        let own = || uri.authority().map(http::uri::Authority::as_str).or_else(|| host(headers));
+        let own = || uri.authority().map(Authority::as_str).or_else(|| host(headers));
         match forwarded.or_else(own).filter(|host| is_plain_host(host)) {
             Some(host) => {
                 let scheme = if is_tls { "https" } else { "http" };
@@ -75,6 +77,15 @@ impl BaseUrl {
     /// The host with its port.
     fn authority(&self) -> Option<&str> {
         self.0.split_once("://")?.1.split('/').next()
+    }
+
+    /// Whether the host is this machine by a name that no foreign page can have.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let authority = self.authority().and_then(|text| text.parse::<Authority>().ok());
+        authority.is_some_and(|authority| {
+            let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback())
+        })
     }
 
     /// The URL of a path.

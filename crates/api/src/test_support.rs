@@ -51,7 +51,7 @@ pub async fn bulk_form(
         revoked_at: None,
     };
     let grant = KeyGrant { domain: DomainId(1), domain_name: domain, domain_rate_limit: None, key };
-    let caller = Caller::new(&grant, Credential::Key([0; 32]));
+    let caller = Caller::new(&grant, Credential::Key([0; 32]), state.log_limiter.clone());
     let read = async {
         let request = bulk_actions::read_only(request, family, state, &caller).await?;
         let TaskRequest { action, dry_run, mut payload, .. } = request;

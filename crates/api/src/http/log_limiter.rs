@@ -19,6 +19,7 @@ const LINES_MAX: usize = 10_000;
 pub(crate) enum Event {
     FailedAuthentication,
     RevokedKey,
+    RefusedAccess,
     RateLimit,
     QueueLimit,
     MemoryLimit,

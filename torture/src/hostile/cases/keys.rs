@@ -23,8 +23,9 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 const LOGGED_MAX: Duration = Duration::from_mins(5);
 
 /// A second key of the hostile tenant, and its id.
-fn second_key(arena: &Arena) -> Result<(Tenant, String)> {
-    let key = arena.command(&["key", "create", "--domain", "hostile", "--name", "second"])?;
+fn second_key(arena: &Arena, more: &[&str]) -> Result<(Tenant, String)> {
+    let create = ["key", "create", "--domain", "hostile", "--name", "second"];
+    let key = arena.command(&[&create, more].concat())?;
     let list = arena.command(&["key", "list", "--domain", "hostile"])?;
     let line = list.lines().find(|line| line.contains("second")).context("no second key")?;
     let id = line.split_whitespace().next().context("no id")?.to_owned();
@@ -33,7 +34,7 @@ fn second_key(arena: &Arena) -> Result<(Tenant, String)> {
 
 /// Sends a request in two halves, and revokes the key in between.
 async fn halves(arena: &Arena, path: &str, kind: &str, body: &[u8]) -> Result<Raw> {
-    let (tenant, id) = second_key(arena)?;
+    let (tenant, id) = second_key(arena, &[])?;
     // The key works, and the server has just seen that.
     tenant.issues().await?;
     let mut stream = connect(&arena.address(), 1).await?;
@@ -86,18 +87,39 @@ pub(super) async fn strangers_are_logged(arena: &mut Arena) -> Result<String> {
     for _ in 0..TRIES {
         stranger.get(&stranger.path("v1", "issues")).await?.refused(401)?;
     }
+    logged(arena, begun, &["127.0.0.1"], "this_is_no_key").await
+}
+
+/// Waits for warnings of the tries since `begun` with these words: at least one, and at most one a
+/// second.
+async fn logged(arena: &Arena, begun: Instant, words: &[&str], secret: &str) -> Result<String> {
     // One a second, and one at each end.
     let most = begun.elapsed().as_secs() as usize + 2;
-    let is_line = |line: &&str| line.contains("WARN") && line.contains("127.0.0.1");
+    let is_line =
+        |line: &&str| line.contains("WARN") && words.iter().all(|word| line.contains(word));
     let count = || arena.log.text().lines().filter(is_line).count();
     while count() == 0 {
-        ensure!(begun.elapsed() < LOGGED_MAX, "failed authentications are not logged");
+        ensure!(begun.elapsed() < LOGGED_MAX, "no line of the log has {words:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let (count, log) = (count(), arena.log.text());
     ensure!(count <= most, "{count} lines were logged of {TRIES} tries, not {most}");
-    ensure!(!log.contains("this_is_no_key"), "the log has the text of a key");
+    ensure!(!log.contains(secret), "the log has the text of a key");
     Ok(format!("{count} lines of {TRIES} tries"))
+}
+
+pub(super) async fn refused_access_is_logged(arena: &mut Arena) -> Result<String> {
+    let (reader, id) = second_key(arena, &["--access", "read"])?;
+    let begun = Instant::now();
+    for n in 0..TRIES {
+        let refused = if n % 2 == 0 {
+            reader.make_issue("x").await?
+        } else {
+            reader.get(&reader.path("v1", "keys")).await?
+        };
+        refused.refused(403)?;
+    }
+    logged(arena, begun, &["hostile", &id, "needed"], &reader.key).await
 }
 
 async fn sign_in(tenant: &Tenant, body: &Value) -> Result<Reply> {

@@ -291,6 +291,12 @@ pub(crate) const CASES: &[Case] = &[
     ),
     Case::new(
         "keys",
+        "refused-access-is-logged",
+        "calls for which a key lacks the access are logged, one a second",
+        attack!(keys::refused_access_is_logged),
+    ),
+    Case::new(
+        "keys",
         "sign-ins",
         "sign-ins are limited, and a key has 20 sessions",
         attack!(keys::sign_ins),

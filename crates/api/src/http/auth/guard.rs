@@ -59,7 +59,7 @@ pub(crate) async fn guard(
     let mut response = match checked {
         Ok(()) if !is_admitted => no_connection_left(&state, &grant).into_response(),
         Ok(()) => {
-            let caller = Caller::new(&grant, credential);
+            let caller = Caller::new(&grant, credential, state.log_limiter.clone());
             let mut request = request;
             request.extensions_mut().insert(caller);
             next.run(request).await

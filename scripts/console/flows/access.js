@@ -88,6 +88,7 @@ export const access = [
         const cookie = answer.headers.get("set-cookie");
         assert.match(cookie, /; Max-Age=28800; HttpOnly; SameSite=Strict/);
         assert.equal(/; Secure/.test(cookie), secure, cookie);
+        assert.equal(cookie.startsWith("__Host-"), secure, cookie);
       }
     },
   ],

@@ -7,13 +7,14 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::{Extension, Json};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateSession, KeyGrant, SessionKind};
+use http::header::HeaderName;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::features::Features;
 use crate::http::auth::{
-    Credential, SESSION_COOKIE, authenticate, client_of, log_failure, log_over_limit, session_of,
+    Credential, authenticate, client_of, log_failure, log_over_limit, session_cookie, session_of,
 };
 use crate::http::base_url::BaseUrl;
 use crate::http::form::body_reader::read_short;
@@ -95,11 +96,10 @@ pub(crate) async fn begin(
             expires_at: UnixMillis(now.0 + SESSION_MS),
         };
         state.store.create_session(command).await?;
-        let (_, grant) = signed_in(&state, Some(Credential::Session(hash))).await?;
-        let cookie = cookie(&base, &text, SESSION_MS / 1000)?;
+        let (_, grant) = signed_in(&state, Some(Ok(Credential::Session(hash)))).await?;
+        let cookie = session_cookie(&base, base.is_tls(), &text, SESSION_MS / 1000)?;
         let shown = (StatusCode::CREATED, Json(view(&grant, &features)));
-        let headers = [(header::SET_COOKIE, cookie), no_store()];
-        Ok::<_, Problem>((headers, shown).into_response())
+        Ok::<_, Problem>(([cookie, no_store()], shown).into_response())
     };
     let mut response = begun.await.unwrap_or_else(Problem::into_response);
     quota.add_headers(&mut response);
@@ -157,37 +157,25 @@ pub(crate) async fn end(
         state.store.end_session(grant.domain, hash).await?;
         state.keys.forget(credential);
     }
-    let cookie = cookie(&base, "", 0)?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie), no_store()]).into_response())
+    // The other one may be older than the server's TLS.
+    let cookies = [session_cookie(&base, true, "", 0)?, session_cookie(&base, false, "", 0)?];
+    Ok((StatusCode::NO_CONTENT, AppendHeaders(cookies), [no_store()]).into_response())
 }
 
 /// The session of the request's cookie.
 async fn signed_in(
     state: &AppState,
-    session: Option<Credential>,
+    session: Option<Result<Credential, &'static str>>,
 ) -> Result<(Credential, std::sync::Arc<KeyGrant>), Problem> {
     let refused = || Problem::unauthorized_page(NO_SESSION);
-    let session = session.ok_or_else(refused)?;
+    let session = session.ok_or_else(refused)?.map_err(Problem::unauthorized_page)?;
     match authenticate(state, Ok(session)).await {
         Err(problem) if problem.status() == 401 => Err(refused()),
         known => known,
     }
 }
 
-/// The cookie is for this server alone, and only for requests of its own pages. Its path is the one
-/// under which callers reach the server.
-fn cookie(base: &BaseUrl, text: &str, seconds: i64) -> Result<HeaderValue, Problem> {
-    let after_scheme = base.as_str().split_once("://").map_or("", |(_, rest)| rest);
-    let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
-    let secure = if base.as_str().starts_with("https:") { "; Secure" } else { "" };
-    let cookie = format!(
-        "{SESSION_COOKIE}={text}; Path={path}/; Max-Age={seconds}; HttpOnly; \
-         SameSite=Strict{secure}"
-    );
-    HeaderValue::try_from(cookie).map_err(|_| Problem::internal())
-}
-
-fn no_store() -> (header::HeaderName, HeaderValue) {
+fn no_store() -> (HeaderName, HeaderValue) {
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 

@@ -114,6 +114,7 @@ async fn the_address_without_a_slash_leads_to_the_one_with_it() {
 
 on_each_store!(
     a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended,
+    over_tls_only_the_cookie_that_no_other_host_can_set_counts,
     a_code_signs_in_once_and_for_its_time,
     a_sign_in_counts_as_a_request,
     a_session_ends_with_its_key,
@@ -172,6 +173,44 @@ async fn a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended() {
     assert_eq!(after.status(), 401);
     assert_eq!(after.headers()["www-authenticate"], "Bearer");
     assert_eq!(call(Method::GET, "", String::new()).await.status(), 401);
+    server.stop().await;
+}
+
+async fn over_tls_only_the_cookie_that_no_other_host_can_set_counts() {
+    let public_url = Some("https://desk.example/support".parse().unwrap());
+    let server = configured(ApiConfig { public_url, ..ApiConfig::default() }).await;
+    let answer = sign_in(&server, &json!({"key": WRITE})).await;
+    let set = answer.headers()["set-cookie"].to_str().unwrap();
+    let rest = "; Path=/; Max-Age=28800; HttpOnly; SameSite=Strict; Secure";
+    assert!(set.starts_with("__Host-caseload_session=") && set.ends_with(rest), "{set}");
+    let own = cookie(&answer);
+    let plain = own.trim_start_matches("__Host-").to_owned();
+    let planted = "__Host-caseload_session=planted";
+    for (cookies, status, says) in [
+        (own.clone(), 200, ""),
+        (format!("{plain}; {own}"), 200, ""),
+        (format!("caseload_session=planted; {own}"), 200, ""),
+        (plain, 401, "there is no session"),
+        (format!("{planted}; {own}"), 401, "two cookies of a session"),
+        (format!("{own}; {planted}"), 401, "two cookies of a session"),
+    ] {
+        let get = |path| bare(&server, Method::GET, path).header("Cookie", &cookies).send();
+        assert_eq!(get("/v1/acme/issues").await.unwrap().status(), status, "{cookies}");
+        let session = get("/console/session").await.unwrap();
+        assert_eq!(session.status(), status, "{cookies}");
+        assert!(session.text().await.unwrap().contains(says), "{cookies}");
+    }
+    let out = bare(&server, Method::DELETE, "/console/session").header("Cookie", own);
+    let out = out.header("Sec-Fetch-Site", "same-origin").send().await.unwrap();
+    let cleared: Vec<_> = out.headers().get_all("set-cookie").iter().collect();
+    let end = "; Max-Age=0; HttpOnly; SameSite=Strict";
+    assert_eq!(
+        cleared,
+        [
+            &format!("__Host-caseload_session=; Path=/{end}; Secure"),
+            &format!("caseload_session=; Path=/support/{end}"),
+        ]
+    );
     server.stop().await;
 }
 

@@ -188,3 +188,18 @@ async fn wrong_sign_ins(hostile: &Tenant) -> Result<()> {
     let other = Tenant { http, ..hostile.clone() };
     sign_in(&other, &json!({ "key": "no_such_text" })).await?.refused(401)
 }
+
+pub(super) async fn two_cookies(arena: &mut Arena) -> Result<String> {
+    let hostile = &arena.hostile;
+    let own = cookie(&sign_in(hostile, &json!({ "key": hostile.key })).await?.good()?)?;
+    let other = cookie(&sign_in(hostile, &json!({ "key": hostile.key })).await?.good()?)?;
+    with_cookie(hostile, &own).await?.good()?;
+    for planted in [other.as_str(), "caseload_session=planted", "caseload_session="] {
+        for cookies in [format!("{planted}; a=b; {own}"), format!("{own}; {planted}")] {
+            let reply = with_cookie(hostile, &cookies).await?;
+            reply.refused(401)?;
+            ensure!(reply.text.contains("two cookies"), "{}", reply.short());
+        }
+    }
+    Ok("401".to_owned())
+}

@@ -297,6 +297,12 @@ pub(crate) const CASES: &[Case] = &[
     ),
     Case::new(
         "keys",
+        "two-cookies",
+        "of two cookies of a session none counts",
+        attack!(keys::two_cookies),
+    ),
+    Case::new(
+        "keys",
         "sign-ins",
         "sign-ins are limited, and a key has 20 sessions",
         attack!(keys::sign_ins),

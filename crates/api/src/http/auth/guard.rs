@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use percent_encoding::percent_decode_str;
 
 use super::caller::Caller;
-use super::cookie::{credential_of, session_text};
+use super::cookie::{credential_of, has_session};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
 use crate::http::connection::Connection;
@@ -187,7 +187,7 @@ fn is_of_page(headers: &HeaderMap) -> bool {
     is("sec-fetch-dest", "empty")
         || is("sec-fetch-site", "same-origin")
         || headers.contains_key("caseload-console")
-        || session_text(headers).is_some()
+        || has_session(headers)
 }
 
 /// Whether the request has a working key, of any domain.

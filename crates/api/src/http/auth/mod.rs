@@ -11,7 +11,7 @@ mod rate;
 
 pub(crate) use cache::KeyCache;
 pub(crate) use caller::Caller;
-pub(crate) use cookie::{SESSION_COOKIE, session_of};
+pub(crate) use cookie::{session_cookie, session_of};
 pub(crate) use credentials::{Credential, key_hash};
 pub(crate) use guard::{
     authenticate, client_of, guard, log_failure, log_over_limit, require_any_key,

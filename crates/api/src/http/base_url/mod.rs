@@ -44,7 +44,12 @@ pub(crate) struct BaseUrl(Arc<str>);
 impl BaseUrl {
     /// The public URL, else the base URL by the request: its host and its scheme are those that the
     /// nearest proxy names, if it is trusted.
-    fn of(uri: &Uri, headers: &HeaderMap, extensions: &Extensions, config: &ApiConfig) -> Self {
+    pub(crate) fn of(
+        uri: &Uri,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+        config: &ApiConfig,
+    ) -> Self {
         match &config.public_url {
             Some(public) => Self(public.text()),
             None => Self::of_request(uri, headers, extensions, config),
@@ -77,6 +82,16 @@ impl BaseUrl {
     /// The host with its port.
     fn authority(&self) -> Option<&str> {
         self.0.split_once("://")?.1.split('/').next()
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.0.starts_with("https:")
+    }
+
+    /// The path before every path of the server, without a slash at its end.
+    pub(crate) fn path(&self) -> &str {
+        let after_scheme = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        after_scheme.find('/').map_or("", |at| &after_scheme[at..])
     }
 
     /// Whether the host is this machine by a name that no foreign page can have.

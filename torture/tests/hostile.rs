@@ -63,6 +63,7 @@ attacks!(sqlite:
     forty,
     hard_link,
     symbolic_link,
+    other_path_command,
     modes,
     foreign_file,
 );

@@ -19,7 +19,8 @@ use crate::{Fault, check};
 /// Pages to copy between two checks whether the caller still waits.
 const STEP_PAGES: i32 = 2048;
 /// Suffixes of the files that SQLite and the engine may leave next to a database file.
-const SIDE_FILES: [&str; 5] = ["-wal", "-shm", "-journal", ".lock", ".migration-lock"];
+const SIDE_FILES: [&str; 6] =
+    ["-wal", "-shm", "-journal", ".lock", ".migration-lock", ".place-lock"];
 
 /// Makes the backup and checks it.
 pub(super) async fn run(

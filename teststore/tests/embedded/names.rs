@@ -46,17 +46,27 @@ async fn a_second_hard_link_of_a_store_refuses_to_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_refused_while_another_one_has_the_file_under_another_name() {
+async fn a_program_is_refused_while_another_one_has_the_file_under_another_name() {
     let folder = tempfile::tempdir().unwrap();
-    let first = server(folder.path()).unwrap();
     let second = folder.path().join("second.db");
-    fs::hard_link(file(folder.path()), &second).unwrap();
-    // As if a server had once used this name.
-    fs::write(folder.path().join("second.db.lock"), b"").unwrap();
-    let outcome = open(&second, OpenMode::Server).map(drop);
-    assert!(matches!(outcome, Err(StoreError::ServerRunning { .. })), "{outcome:?}");
-    first.close().await.unwrap();
-    open(&second, OpenMode::Server).unwrap().ready().await.unwrap();
+    for first in [OpenMode::Server, OpenMode::Admin] {
+        server(folder.path()).unwrap().close().await.unwrap();
+        let first = open(&file(folder.path()), first).unwrap();
+        if !second.exists() {
+            fs::hard_link(file(folder.path()), &second).unwrap();
+            // As if a server had once used this name.
+            fs::write(folder.path().join("second.db.lock"), b"").unwrap();
+        }
+        for mode in [OpenMode::Server, OpenMode::Admin, OpenMode::Create] {
+            assert!(refused(&second, mode).contains("under another path"), "{mode:?}");
+        }
+        admin(folder.path()).close().await.unwrap();
+        assert!(refused(&second, OpenMode::Admin).contains("under another path"));
+        first.close().await.unwrap();
+        let alone = open(&second, OpenMode::Server).unwrap();
+        alone.ready().await.unwrap();
+        alone.close().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_iter};
 
 use super::check;
-use super::engine::{Engine, ServerLock, on_blocking_thread};
+use super::engine::{Engine, Locks, on_blocking_thread};
 use crate::{Fault, boxed, store_error};
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::{ROW_SPANS, RowSpan};
@@ -52,13 +52,13 @@ pub async fn open_copy_end(path: &Path, side: Side) -> Result<Arc<dyn CopyEnd>, 
 struct SqliteEnd {
     path: PathBuf,
     conn: Arc<Mutex<Connection>>,
-    lock: ServerLock,
+    locks: Locks,
 }
 
 impl SqliteEnd {
     fn open(path: PathBuf, side: Side) -> Result<Self, Fault> {
         let shown = path.display();
-        let (conn, lock) =
+        let (conn, locks) =
             Engine::open_alone(&path, side == Side::Target).map_err(|error| match error {
                 Fault(StoreError::ServerRunning { .. }) => refused(format!(
                     "a server, or another copy, uses sqlite:{shown}; stop it first"
@@ -82,7 +82,7 @@ impl SqliteEnd {
                  PRAGMA cache_size = -{CACHE_KIB}; PRAGMA foreign_keys = OFF;"
             ))?,
         }
-        Ok(Self { path, conn: Arc::new(Mutex::new(conn)), lock })
+        Ok(Self { path, conn: Arc::new(Mutex::new(conn)), locks })
     }
 
     /// Runs work with the connection, on a blocking thread.
@@ -215,7 +215,7 @@ impl CopyEnd for SqliteEnd {
         });
         Box::pin(async move {
             closed.await?;
-            self.lock.release();
+            self.locks.release();
             Ok(())
         })
     }

@@ -1,9 +1,11 @@
-//! The locks of a server. One is on the database file itself, so that a second server is refused
-//! under any name of the file; one is on a lock file next to it, which also marks the name
-//! under which the store is used. The operating system releases both when the process ends.
-//! Invariants: the lock file is never deleted, because one process could hold the deleted file
-//! while another one creates a new file; a database file that was opened here is never closed,
-//! because that would release the locks that SQLite has on it.
+//! The locks of an opened store. A server locks a file next to the database, so that a second one
+//! is refused. Every program, also a command, shares a lock of the database file itself and one of
+//! a file next to it. The log is next to the path under which a file is used, so all programs have
+//! to use the same path: a program that finds the database locked, but not the file next to it, is
+//! refused. The operating system releases all locks when the process ends.
+//! Invariants: a lock file is never deleted, because one process could hold the deleted file while
+//! another one creates a new file; a database file that was opened here is never closed, because
+//! that would release the locks that SQLite has on it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,98 +13,140 @@ use std::fs::{File, TryLockError};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::Fault;
-use caseload_store::{OpenMode, StoreError};
+use caseload_store::StoreError;
+use caseload_store::part_file::with_suffix;
 
 /// The mode of files that this program makes: only their owner may use them.
-pub(super) const FILE_MODE: u32 = 0o600;
-/// The suffixes of the two lock files. One of them is next to every store that this program made.
+pub(crate) const FILE_MODE: u32 = 0o600;
+/// The suffixes of the lock files. The second is next to every store that this program opened.
 const SERVER_SUFFIX: &str = ".lock";
 const MIGRATION_SUFFIX: &str = ".migration-lock";
+const PLACE_SUFFIX: &str = ".place-lock";
 
-/// The locks of a server; empty for admin commands.
+/// How often, and how long after one another, a program looks whether the database is locked under
+/// another path before it gives up.
+const ADMISSION_LOOKS: usize = 25;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The locks of an opened store: of its place, and of its server.
 #[derive(Debug)]
-pub(crate) struct ServerLock {
-    path: PathBuf,
-    named: Mutex<Option<File>>,
-    inode: Mutex<Option<InodeLock>>,
-}
+pub(crate) struct Locks(Mutex<Option<(PlaceLock, Option<File>)>>);
 
-impl ServerLock {
-    /// Locks the name of the file. [`ServerLock::take_file`] locks the file once it is there.
-    pub(super) fn take(path: &Path, mode: OpenMode) -> Result<Self, Fault> {
-        let lock = Self { path: path.to_owned(), named: Mutex::default(), inode: Mutex::default() };
-        if mode != OpenMode::Server {
-            return Ok(lock);
-        }
-        let file = open_lock_file(path, SERVER_SUFFIX)?;
-        match file.try_lock() {
-            Ok(()) => *lock.named.lock() = Some(file),
-            Err(TryLockError::WouldBlock) => return Err(running(path)),
-            Err(TryLockError::Error(e)) => return Err(cannot_lock(path, &e).into()),
-        }
-        if path.exists() {
-            lock.take_file()?;
-        }
-        Ok(lock)
-    }
-
-    /// Locks the file itself, unless it is locked or the lock is that of an admin command.
-    pub(super) fn take_file(&self) -> Result<(), Fault> {
-        let mut inode = self.inode.lock();
-        if self.named.lock().is_some() && inode.is_none() {
-            *inode = Some(InodeLock::take(&self.path)?);
-        }
-        Ok(())
+impl Locks {
+    pub(super) fn new(place: PlaceLock, server: Option<File>) -> Self {
+        Self(Mutex::new(Some((place, server))))
     }
 
     pub(crate) fn release(&self) {
-        drop(self.inode.lock().take());
-        drop(self.named.lock().take());
+        drop(self.0.lock().take());
     }
+}
+
+/// Locks the path for a server.
+pub(super) fn lock_for_server(path: &Path) -> Result<File, Fault> {
+    let file = open_lock_file(path, SERVER_SUFFIX)?;
+    if is_alone(&file, path)? {
+        return Ok(file);
+    }
+    Err(StoreError::ServerRunning { path: path.to_owned() }.into())
 }
 
 /// Device and number of a file.
 type Inode = (u64, u64);
 
-/// The lock on a database file.
+/// The path under which this process uses a database file.
+struct Place {
+    path: PathBuf,
+    next_to_it: File,
+    uses: usize,
+}
+
+/// The database files that this process uses. All uses share one lock of the system.
+static PLACES: Mutex<BTreeMap<Inode, Place>> = Mutex::new(BTreeMap::new());
+
+/// The lock of every program that uses a store: it admits programs at the same path only.
 #[derive(Debug)]
-struct InodeLock {
+pub(super) struct PlaceLock {
     file: Arc<File>,
     inode: Inode,
 }
 
-/// The database files that servers of this process have locked. They share a handle, so that the
-/// system sees one lock.
-static LOCKED: Mutex<Vec<Inode>> = Mutex::new(Vec::new());
-
-impl InodeLock {
-    fn take(path: &Path) -> Result<Self, Fault> {
+impl PlaceLock {
+    /// Locks an existing file. `_turn` shows that no other program is between the two locks at this
+    /// path, so that a locked file next to the database has an admitted holder.
+    pub(super) fn take(path: &Path, _turn: &File) -> Result<Self, Fault> {
         let (file, inode) = database_file(path)?;
-        let mut locked = LOCKED.lock();
-        if locked.contains(&inode) {
-            return Err(running(path));
-        }
-        match file.try_lock() {
-            Ok(()) => {
-                locked.push(inode);
-                Ok(Self { file, inode })
+        match PLACES.lock().entry(inode) {
+            Entry::Occupied(place) if place.get().path != path => return Err(elsewhere(path)),
+            Entry::Occupied(mut place) => place.get_mut().uses += 1,
+            Entry::Vacant(vacant) => {
+                let next_to_it = lock_next_to(path, &file)?;
+                vacant.insert(Place { path: path.to_owned(), next_to_it, uses: 1 });
             }
-            Err(TryLockError::WouldBlock) => Err(running(path)),
-            Err(TryLockError::Error(e)) => Err(cannot_lock(path, &e).into()),
+        }
+        Ok(Self { file, inode })
+    }
+}
+
+/// Locks the database, and returns a locked file next to it. A program that is about to end
+/// may have only one of the two locks for a moment.
+fn lock_next_to(path: &Path, database: &File) -> Result<File, Fault> {
+    let cannot = |error| cannot_lock(path, &error);
+    let next_to_it = open_lock_file(path, PLACE_SUFFIX)?;
+    for _ in 0..ADMISSION_LOOKS {
+        // From here on, no other program finds the database unlocked.
+        database.lock_shared().map_err(cannot)?;
+        if !is_alone(&next_to_it, path)? || is_alone(database, path)? {
+            database.lock_shared().map_err(cannot)?;
+            next_to_it.lock_shared().map_err(cannot)?;
+            return Ok(next_to_it);
+        }
+        database.unlock().map_err(cannot)?;
+        next_to_it.unlock().map_err(cannot)?;
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Err(elsewhere(path))
+}
+
+impl Drop for PlaceLock {
+    fn drop(&mut self) {
+        let mut places = PLACES.lock();
+        if let Entry::Occupied(mut place) = places.entry(self.inode) {
+            place.get_mut().uses -= 1;
+            if place.get().uses > 0 {
+                return;
+            }
+            // First, so that the database is locked as long as the file next to it.
+            drop(place.remove().next_to_it);
+        }
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the store stays locked until this process ends");
         }
     }
 }
 
-impl Drop for InodeLock {
-    fn drop(&mut self) {
-        if let Err(error) = self.file.unlock() {
-            tracing::warn!(%error, "the store stays locked until this process ends");
-        }
-        LOCKED.lock().retain(|inode| *inode != self.inode);
+fn elsewhere(path: &Path) -> Fault {
+    StoreError::NotOpened {
+        store: format!("sqlite:{}", path.display()),
+        reason: "another program uses the file under another path (a bind mount or a hard link); \
+                 the latest writes are in the log next to that path"
+            .to_owned(),
+        hint: Some("use the path that the other program uses, or stop that program".to_owned()),
+    }
+    .into()
+}
+
+/// Whether no other program has a lock of the file: locks it alone.
+fn is_alone(file: &File, path: &Path) -> Result<bool, Fault> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(e)) => Err(cannot_lock(path, &e).into()),
     }
 }
 
@@ -164,16 +208,6 @@ fn open_lock_file(path: &Path, suffix: &str) -> Result<File, Fault> {
         .mode(FILE_MODE)
         .open(&lock_path)
         .map_err(|e| cannot_lock(&lock_path, &e))?)
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn running(path: &Path) -> Fault {
-    StoreError::ServerRunning { path: path.to_owned() }.into()
 }
 
 fn cannot_lock(path: &Path, error: &std::io::Error) -> StoreError {

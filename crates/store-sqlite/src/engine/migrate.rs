@@ -7,7 +7,6 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connection;
-use super::lock::lock_for_migration;
 use crate::Fault;
 use caseload_store::StoreError;
 use caseload_store::migrations::{RECORDED, missing, unreleased};
@@ -22,12 +21,10 @@ pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Opens the file and migrates its tables.
+/// Opens the file and migrates its tables. The caller has the lock for that.
 pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
-    let turn = lock_for_migration(path)?;
     let conn = connection::open(path)?;
     bring_up_to_date(&conn, &format!("sqlite:{}", path.display()))?;
-    drop(turn);
     Ok(conn)
 }
 

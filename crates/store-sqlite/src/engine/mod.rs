@@ -33,7 +33,7 @@ use checkpoint::Checkpointer;
 pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
 use gauges::Gauges;
-pub(super) use lock::ServerLock;
+pub(super) use lock::Locks;
 pub(super) use migrate::open_in_memory;
 pub(super) use presence::make_file;
 pub(super) use readers::FurtherReaders;
@@ -57,7 +57,7 @@ pub(super) struct Engine {
     checkpointer: Checkpointer,
     gauges: Arc<Gauges>,
     mode: OpenMode,
-    lock: ServerLock,
+    locks: Locks,
 }
 
 impl Engine {
@@ -71,7 +71,7 @@ impl Engine {
         prepare: impl FnOnce(&Connection) -> Result<(), Fault>,
         last_member: Option<LastMember>,
     ) -> Result<Self, Fault> {
-        let (path, lock, first) = open_first(path, mode, mode.makes_store())?;
+        let (path, locks, first) = open_first(path, mode, mode.makes_store())?;
         let path = path.as_path();
         if mode == OpenMode::Server {
             presence::report_lax_modes(path);
@@ -88,19 +88,16 @@ impl Engine {
             checkpointer,
             gauges,
             mode,
-            lock,
+            locks,
         })
     }
 
     /// Opens the file with a single connection, and creates it if it is missing and `may_create`.
     /// It fails while a server has the file, and no server can open the file until the lock is
     /// released.
-    pub(super) fn open_alone(
-        path: &Path,
-        may_create: bool,
-    ) -> Result<(Connection, ServerLock), Fault> {
-        let (_, lock, conn) = open_first(path, OpenMode::Server, may_create)?;
-        Ok((conn, lock))
+    pub(super) fn open_alone(path: &Path, may_create: bool) -> Result<(Connection, Locks), Fault> {
+        let (_, locks, conn) = open_first(path, OpenMode::Server, may_create)?;
+        Ok((conn, locks))
     }
 
     /// The path of the file.
@@ -110,7 +107,7 @@ impl Engine {
 
     /// Fails with [`StoreError::ServerRunning`] if a server has the file open.
     pub(super) fn refuse_if_served(path: &Path) -> Result<(), Fault> {
-        ServerLock::take(&presence::resolved(path), OpenMode::Server).map(|lock| lock.release())
+        lock::lock_for_server(&presence::resolved(path)).map(drop)
     }
 
     /// Runs a command on the writer thread, in a savepoint of its own. Returns once its group is
@@ -275,7 +272,7 @@ impl Engine {
             connection::open(&self.path)
                 .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
         }
-        self.lock.release();
+        self.locks.release();
         Ok(())
     }
 }
@@ -286,7 +283,7 @@ fn open_first(
     path: &Path,
     mode: OpenMode,
     may_create: bool,
-) -> Result<(PathBuf, ServerLock, Connection), Fault> {
+) -> Result<(PathBuf, Locks, Connection), Fault> {
     lock::refuse_second_name(&presence::resolved(path))?;
     if may_create {
         presence::make_folders(path)?;
@@ -296,16 +293,20 @@ fn open_first(
     }
     let given = path;
     let path = presence::resolved(given);
-    let lock = ServerLock::take(&path, mode).map_err(|fault| named_as(given, fault))?;
+    let server = (mode == OpenMode::Server).then(|| lock::lock_for_server(&path)).transpose();
+    let server = server.map_err(|fault| named_as(given, fault))?;
     if may_create {
         presence::refuse_foreign_tables(&path)?;
-        // The lock file of migrations comes first: it shows that an empty file is ours.
-        drop(lock::lock_for_migration(&path)?);
+    }
+    // The lock file of migrations comes first: it shows that an empty file is ours.
+    let turn = lock::lock_for_migration(&path)?;
+    if may_create {
         make_file(&path)?;
     }
-    lock.take_file().map_err(|fault| named_as(given, fault))?;
+    let locks = Locks::new(lock::PlaceLock::take(&path, &turn)?, server);
     let first = migrate::open_current(&path)?;
-    Ok((path, lock, first))
+    drop(turn);
+    Ok((path, locks, first))
 }
 
 /// Names the file of a running server as the operator does.

@@ -1,10 +1,11 @@
 //! The files of a SQLite store: other names of them, other readers, other contents.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use caseload_store::OpenMode;
 use caseload_testdata::SplitMix;
 use tokio::task::block_in_place;
 
@@ -46,6 +47,84 @@ pub(super) async fn symbolic_link(arena: &mut Arena) -> Result<String> {
     std::os::unix::fs::symlink(&file, &other)?;
     ensure!(block_in_place(|| refuses(&other))?, "a second server runs on a symbolic link");
     Ok("a second server is refused".to_owned())
+}
+
+/// A file or folder under a second path, as a container sees it, until this is dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    /// Needs the right to mount.
+    fn new(from: &Path, to: &Path) -> Option<Self> {
+        let mounted = Command::new("mount").arg("--bind").args([from, to]).output();
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(to.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg(&self.0).status());
+    }
+}
+
+/// Runs a command on the store at a path: its error, or nothing if it succeeds.
+fn error_of(command: &[&str], file: &Path) -> Result<Option<String>> {
+    let program = std::env::current_exe()?.with_file_name("caseload");
+    let store = format!("sqlite:{}", file.display());
+    let output = Command::new(program).args(command).args(["--store", &store]).output()?;
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((!output.status.success()).then_some(error))
+}
+
+/// Without the right to mount, a hard link takes the place of the mounted file: it is the same file
+/// under another path, too.
+pub(super) async fn other_path_command(arena: &mut Arena) -> Result<String> {
+    let file = arena.file()?;
+    let parent = file.parent().context("no folder")?;
+    let elsewhere = tempfile::tempdir_in(parent.parent().context("no folder")?)?;
+    let other = elsewhere.path().join("caseload.db");
+    std::fs::write(&other, b"")?;
+    let mount = Mount::new(&file, &other);
+    if mount.is_none() {
+        std::fs::remove_file(&other)?;
+        std::fs::hard_link(&file, &other)?;
+        // As if the store had once been used under this path.
+        std::fs::write(elsewhere.path().join("caseload.db.migration-lock"), b"")?;
+    }
+    let backup = elsewhere.path().join("backup.db");
+    let commands: [&[&str]; 5] = [
+        &["domain", "create", "lost"],
+        &["key", "create", "--domain", "hostile"],
+        &["domain", "list"],
+        &["check"],
+        &["backup", backup.to_str().context("a name")?],
+    ];
+    let refused = |command: &[&str]| -> Result<()> {
+        let said = error_of(command, &other)?.context("it was not refused")?;
+        ensure!(said.contains("under another path"), "{said}");
+        Ok(())
+    };
+    block_in_place(|| {
+        commands.iter().try_for_each(|command| refused(command).context(command.join(" ")))
+    })?;
+    // The same path, also through links and mounts of the folder, is for commands, too.
+    let (link, folder) = (elsewhere.path().join("link.db"), elsewhere.path().join("folder"));
+    std::os::unix::fs::symlink(&file, &link)?;
+    std::fs::create_dir(&folder)?;
+    let mounted = Mount::new(parent, &folder);
+    let mut paths = vec![("a", file), ("b", link)];
+    paths.extend(mounted.as_ref().map(|_| ("c", folder.join("caseload.db"))));
+    for (name, path) in &paths {
+        let error = block_in_place(|| error_of(&["domain", "create", name], path))?;
+        ensure!(error.is_none(), "{}: {error:?}", path.display());
+    }
+    // Two commands without a server.
+    arena.kill()?;
+    let first = caseload_location::open(&arena.location().parse()?, OpenMode::Admin).await?;
+    block_in_place(|| refused(commands[0])).context("during a command")?;
+    arena.command(&["domain", "create", "d"])?;
+    first.close().await?;
+    let means = if mount.is_some() { "a bind mount" } else { "a hard link" };
+    Ok(format!("{} commands through {means} are refused", commands.len() + 1))
 }
 
 pub(super) async fn modes(arena: &mut Arena) -> Result<String> {

@@ -370,6 +370,14 @@ pub(crate) const CASES: &[Case] = &[
         attack!(files::symbolic_link),
     )
     .of_file(),
+    Case::new(
+        "files",
+        "other-path-command",
+        "a command uses a store under the server's path",
+        attack!(files::other_path_command),
+    )
+    .of_file()
+    .alone(),
     Case::new("files", "modes", "only the owner reads the files of a store", attack!(files::modes))
         .of_file(),
     Case::new(

@@ -64,6 +64,7 @@ attacks!(sqlite:
     hard_link,
     symbolic_link,
     other_path_command,
+    killed_backup,
     modes,
     foreign_file,
 );

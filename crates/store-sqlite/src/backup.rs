@@ -3,24 +3,21 @@
 //! until the copy is done. The copy is written to a temporary file, checked and synced, and gets
 //! its final name last. Invariant: under the final name there is a sound backup or the older file.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use caseload_store::part_file::{PartFile, SIDE_FILES, folder_of, with_suffix};
 use caseload_store::{BackupReport, CreateBackup, StoreError};
 
-use crate::engine::{Engine, make_file};
+use crate::engine::{Engine, FILE_MODE, on_blocking_thread, open_reader};
 use crate::{Fault, check};
 
 /// Pages to copy between two checks whether the caller still waits.
 const STEP_PAGES: i32 = 2048;
-/// Suffixes of the files that SQLite and the engine may leave next to a database file.
-const SIDE_FILES: [&str; 6] =
-    ["-wal", "-shm", "-journal", ".lock", ".migration-lock", ".place-lock"];
 
 /// Makes the backup and checks it.
 pub(super) async fn run(
@@ -28,14 +25,20 @@ pub(super) async fn run(
     command: CreateBackup,
 ) -> Result<BackupReport, Fault> {
     refuse_to_overwrite(engine, &command)?;
-    // Two backups to one file must not write to the same temporary file.
-    let temp = TempFile(with_suffix(&command.file, &format!(".{}.part", std::process::id())));
-    temp.remove();
+    let CreateBackup { file, overwrite } = command;
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            StoreError::AlreadyExists { what: file.display().to_string() }
+        }
+        _ => unavailable(&file.display().to_string(), &error),
+    };
+    let part = PartFile::create(&file, FILE_MODE).map_err(failed)?;
     // If the caller drops this future, the copy ends at its next step.
     let stop_on_drop = StopOnDrop(Arc::new(AtomicBool::new(false)));
-    let (target, stop) = (temp.0.clone(), Arc::clone(&stop_on_drop.0));
+    let (target, stop) = (part.part().to_owned(), Arc::clone(&stop_on_drop.0));
     engine.read_within(None, move |conn| copy(conn, &target, &stop)).await?;
-    let check = check::run_on_file(temp.0.clone()).await?;
+    let target = part.part().to_owned();
+    let check = on_blocking_thread(move || Ok(check::run_on(&open_reader(&target)?))).await?;
     if let Some(fault) = check.faults.first() {
         let faults = check.faults.len();
         return Err(StoreError::Corrupt(format!(
@@ -43,7 +46,14 @@ pub(super) async fn run(
         ))
         .into());
     }
-    let bytes = temp.publish(&command.file, command.overwrite)?;
+    // SQLite would replay the log of the old file into the new one.
+    for suffix in SIDE_FILES {
+        match std::fs::remove_file(with_suffix(&file, suffix)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e).into()),
+            _ => {}
+        }
+    }
+    let bytes = part.publish(overwrite).map_err(failed)?;
     Ok(BackupReport { bytes, check })
 }
 
@@ -65,7 +75,7 @@ fn refuse_to_overwrite(engine: &Engine, command: &CreateBackup) -> Result<(), Fa
         return refuse("it is the store itself");
     }
     let exists = |path: &Path| path.try_exists().unwrap_or(true);
-    let side_files = SIDE_FILES[..3].iter().map(|suffix| with_suffix(file, suffix));
+    let side_files = SIDE_FILES.iter().map(|suffix| with_suffix(file, suffix));
     let in_the_way = std::iter::once(file.clone()).chain(side_files).find(|path| exists(path));
     if let Some(in_the_way) = in_the_way
         && !command.overwrite
@@ -76,18 +86,10 @@ fn refuse_to_overwrite(engine: &Engine, command: &CreateBackup) -> Result<(), Fa
     if exists(&with_suffix(file, ".lock")) { Engine::refuse_if_served(file) } else { Ok(()) }
 }
 
-fn folder_of(file: &Path) -> &Path {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
 fn copy(conn: &Connection, target: &Path, stop: &AtomicBool) -> Result<(), Fault> {
     // The snapshot of a read transaction begins with its first read.
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
-    make_file(target)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copied = Connection::open_with_flags(target, flags)
         .map_err(|e| unavailable(&format!("{} cannot be made", target.display()), &e))?;
     // The copy is synced as a whole at the end, and deleted if it does not get there.
@@ -112,58 +114,6 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// The backup under its temporary name. If it does not get its final name, it is deleted with its
-/// side files.
-struct TempFile(PathBuf);
-
-impl TempFile {
-    fn remove(&self) {
-        let side_files = SIDE_FILES.iter().map(|suffix| with_suffix(&self.0, suffix));
-        for path in std::iter::once(self.0.clone()).chain(side_files) {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-
-    /// Syncs the backup and gives it its final name. Returns its size.
-    fn publish(&self, name: &Path, overwrite: bool) -> Result<u64, Fault> {
-        let failed = |e: std::io::Error| unavailable(&name.display().to_string(), &e);
-        let file = File::open(&self.0).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        let bytes = file.metadata().map_err(failed)?.len();
-        // SQLite would replay the log of the old file into the new one.
-        for suffix in &SIDE_FILES[..3] {
-            match std::fs::remove_file(with_suffix(name, suffix)) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e).into()),
-                _ => {}
-            }
-        }
-        // Unlike a rename, a link never replaces a file that appeared in the meantime.
-        let linked = if overwrite { None } else { Some(std::fs::hard_link(&self.0, name)) };
-        match linked {
-            Some(Ok(())) => {}
-            Some(Err(e)) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::AlreadyExists { what: name.display().to_string() }.into());
-            }
-            // Some file systems have no links.
-            Some(Err(_)) | None => std::fs::rename(&self.0, name).map_err(failed)?,
-        }
-        File::open(folder_of(name)).and_then(|folder| folder.sync_all()).map_err(failed)?;
-        Ok(bytes)
-    }
-}
-
-impl Drop for TempFile {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 fn unavailable(what: &str, error: &dyn std::fmt::Display) -> StoreError {

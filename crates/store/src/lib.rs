@@ -22,6 +22,7 @@ pub mod migrations;
 mod opening;
 mod outage;
 mod pack;
+pub mod part_file;
 pub mod profile_lists;
 pub mod profiles;
 pub mod query;

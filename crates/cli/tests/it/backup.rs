@@ -74,9 +74,8 @@ fn a_backup_needs_a_store_and_replaces_no_file_without_overwrite() {
     workdir.good(&["check", "--store", "sqlite:mine.db"]);
 }
 
-#[test]
-fn an_interrupted_export_leaves_no_file() {
-    let workdir = Workdir::new();
+/// Starts an export, which writes a file and does not end.
+fn endless_export(workdir: &Workdir, file: &str) -> std::process::Child {
     // A server that sends the beginning of a stream and then nothing.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -92,13 +91,46 @@ fn an_interrupted_export_leaves_no_file() {
         // Until the client closes the connection.
         let _ = stream.read(&mut [0; 1]);
     });
-    let args = ["issues", "export", "-o", "out.jsonl", "--url", &url, "--domain", "acme"];
+    let args = ["issues", "export", "-o", file, "--url", &url, "--domain", "acme"];
     let mut command: Command = workdir.caseload(&[&args[..], &["--api-key", "k"]].concat());
     let child = command.spawn().unwrap();
     answered.recv_timeout(PATIENCE).unwrap();
-    assert!(exists(&workdir.path("out.jsonl.part")));
+    assert!(exists(&workdir.path(&format!("{file}.caseload-part"))));
+    child
+}
+
+#[test]
+fn the_rest_of_a_killed_command_is_removed_and_not_that_of_one_that_runs() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let mut killed = endless_export(&workdir, "killed.jsonl");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(exists(&workdir.path("killed.jsonl.caseload-part")), "a kill leaves the file");
+    // Files of others with a like name stay.
+    workdir.write("mine.part", "mine");
+    let running = endless_export(&workdir, "running.jsonl");
+    assert!(!exists(&workdir.path("killed.jsonl.caseload-part")), "the next one removes it");
+    workdir.good(&["backup", "backup.db"]);
+    assert!(
+        exists(&workdir.path("running.jsonl.caseload-part")) && exists(&workdir.path("mine.part"))
+    );
+    let again = workdir.run(&["backup", "running.jsonl"]);
+    let said = transcript_of(&again);
+    assert!(said.contains("another program is writing running.jsonl.caseload-part"), "{said}");
+    signal(&running, "INT");
+    running.wait_with_output().unwrap();
+    assert!(!exists(&workdir.path("running.jsonl.caseload-part")));
+}
+
+#[test]
+fn an_interrupted_export_leaves_no_file() {
+    let workdir = Workdir::new();
+    let child = endless_export(&workdir, "out.jsonl");
     signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(transcript_of(&output), "exit 130\n--- stderr\nerror: interrupted\n");
-    assert!(!exists(&workdir.path("out.jsonl.part")) && !exists(&workdir.path("out.jsonl")));
+    assert!(
+        !exists(&workdir.path("out.jsonl.caseload-part")) && !exists(&workdir.path("out.jsonl"))
+    );
 }

@@ -64,7 +64,7 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     let one = first.read("one.jsonl");
     assert_eq!(one.lines().count(), 450);
     assert!(one.contains(r#""original_created_at":1700000000000"#), "no issue got another time");
-    assert!(!exists(&first.path("one.jsonl.part")));
+    assert!(!exists(&first.path("one.jsonl.caseload-part")));
 
     let other = second.serve();
     second.write("one.jsonl", &one);

@@ -211,7 +211,7 @@ fn profiles_are_exported_moved_to_another_server_and_found() {
     ]);
     let all = first.read("all.jsonl");
     assert_eq!(all.lines().count(), 2_395);
-    assert!(!exists(&first.path("all.jsonl.part")));
+    assert!(!exists(&first.path("all.jsonl.caseload-part")));
     let some = server.good(&["profiles", "export", "--param", "name=\"17"]);
     assert_eq!(some.lines().count(), 111);
 

@@ -75,7 +75,7 @@ pub(super) fn wait_for_others(looks: i32) -> bool {
 }
 
 /// Opens a connection that cannot write.
-pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     let conn = open(path)?;
     conn.execute_batch(&format!(
         "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON;

@@ -32,10 +32,10 @@ use caseload_store::{DurationCounts, OpenMode, ReadBudget, StoreError};
 use checkpoint::Checkpointer;
 pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
+pub(super) use connection::open_reader;
 use gauges::Gauges;
-pub(super) use lock::Locks;
+pub(super) use lock::{FILE_MODE, Locks};
 pub(super) use migrate::open_in_memory;
-pub(super) use presence::make_file;
 pub(super) use readers::FurtherReaders;
 use readers::Readers;
 pub(super) use thread::on_blocking_thread;
@@ -301,7 +301,7 @@ fn open_first(
     // The lock file of migrations comes first: it shows that an empty file is ours.
     let turn = lock::lock_for_migration(&path)?;
     if may_create {
-        make_file(&path)?;
+        presence::make_file(&path)?;
     }
     let locks = Locks::new(lock::PlaceLock::take(&path, &turn)?, server);
     let first = migrate::open_current(&path)?;

@@ -16,6 +16,7 @@ use super::lock::{FILE_MODE, database_file, has_lock_file};
 use super::migrate::is_a_store;
 use crate::Fault;
 use caseload_store::StoreError;
+use caseload_store::part_file::folder_of;
 
 /// The mode of folders that this program makes: only their owner may use them.
 const FOLDER_MODE: u32 = 0o700;
@@ -41,11 +42,6 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path,
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// Fails with [`StoreError::NoStore`] unless the file has the tables of a store.
@@ -142,7 +138,7 @@ pub(super) fn make_folders(path: &Path) -> Result<(), Fault> {
 
 /// Creates the file if it is missing, for its owner alone. SQLite gives the files next to it the
 /// same mode.
-pub(crate) fn make_file(path: &Path) -> Result<(), Fault> {
+pub(super) fn make_file(path: &Path) -> Result<(), Fault> {
     match File::options().write(true).create_new(true).mode(FILE_MODE).open(path) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => {
             Err(connection::unavailable(&path.display().to_string(), &e).into())

@@ -127,6 +127,53 @@ pub(super) async fn other_path_command(arena: &mut Arena) -> Result<String> {
     Ok(format!("{} commands through {means} are refused", commands.len() + 1))
 }
 
+/// Starts a backup, and waits until it writes its file.
+fn begun_backup(arena: &Arena, file: &Path) -> Result<std::process::Child> {
+    let program = std::env::current_exe()?.with_file_name("caseload");
+    let mut command = Command::new(program);
+    command.arg("backup").arg(file).args(["--store", arena.location()]);
+    let mut child = command.spawn()?;
+    let part = file.with_extension("db.caseload-part");
+    while !part.exists() {
+        ensure!(child.try_wait()?.is_none(), "the backup ended early");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(child)
+}
+
+pub(super) async fn killed_backup(arena: &mut Arena) -> Result<String> {
+    for n in 0..4 {
+        let issue = |n: usize| {
+            let at = 1_700_000_000_000_i64 + n as i64;
+            format!("{{\"title\":\"{}\",\"created_at\":{at}}}\n", "secret ".repeat(100))
+        };
+        let lines: String = (n * 1000..(n + 1) * 1000).map(issue).collect();
+        arena.hostile.run("import_issues", lines.into_bytes()).await?;
+    }
+    let folder = arena.file()?.with_file_name("backups");
+    std::fs::create_dir(&folder)?;
+    let file = |name: &str| folder.join(name);
+    block_in_place(|| {
+        let mut killed = begun_backup(arena, &file("killed.db"))?;
+        killed.kill()?;
+        killed.wait()?;
+        ensure!(file("killed.db.caseload-part").exists(), "the kill came too late");
+        let mut first = begun_backup(arena, &file("first.db"))?;
+        ensure!(!file("killed.db.caseload-part").exists(), "the rest of the killed one stays");
+        let mut second = begun_backup(arena, &file("second.db"))?;
+        for backup in [&mut first, &mut second] {
+            ensure!(backup.wait()?.success(), "a backup fails next to another one");
+        }
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder)? {
+            names.push(entry?.file_name().into_string().unwrap_or_default());
+        }
+        names.sort();
+        ensure!(names == ["first.db", "second.db"], "{names:?}");
+        Ok("the next backup removes the rest".to_owned())
+    })
+}
+
 pub(super) async fn modes(arena: &mut Arena) -> Result<String> {
     let file = arena.file()?;
     let mut seen = 0;

@@ -378,6 +378,13 @@ pub(crate) const CASES: &[Case] = &[
     )
     .of_file()
     .alone(),
+    Case::new(
+        "files",
+        "killed-backup",
+        "a killed backup leaves no data for long",
+        attack!(files::killed_backup),
+    )
+    .of_file(),
     Case::new("files", "modes", "only the owner reads the files of a store", attack!(files::modes))
         .of_file(),
     Case::new(

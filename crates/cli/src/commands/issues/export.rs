@@ -1,7 +1,7 @@
 //! `caseload issues export`: streams issues and writes each as a line with all its fields. After a
 //! broken connection the client continues the stream; the export is complete when the server's end
 //! line has arrived. A file gets its name only when it is complete and on disk; until then the name
-//! ends in `.part`, and an interrupted export removes that file.
+//! ends in `.caseload-part`, and an interrupted export removes that file.
 
 use std::path::PathBuf;
 

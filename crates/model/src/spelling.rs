@@ -1,6 +1,7 @@
-//! How callers spell names and words. Hyphens equal underscores, a name with brackets is one value
-//! of a list, booleans have several spellings, and an unknown name gets the nearest known one as a
-//! hint. Countries and languages have searches of their own, because their names are texts.
+//! How callers spell names and words, and what of a text is not shown. Hyphens equal underscores, a
+//! name with brackets is one value of a list, booleans have several spellings, and an unknown name
+//! gets the nearest known one as a hint. Countries and languages have searches of their own,
+//! because their names are texts.
 
 /// Characters of a word that are compared, which bounds the cost. Known words are shorter than
 /// this.
@@ -29,6 +30,22 @@ pub fn boolean_word(word: &str) -> Option<bool> {
         (_, true) => Some(false),
         _ => None,
     }
+}
+
+/// Whether a character is not shown itself: a control character, or one that changes the direction
+/// of others, so that `gpj.exe` is read as `exe.jpg`.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
+}
+
+/// The name of a file without the folders before it and without hidden characters; empty if no name
+/// is left.
+pub fn bare_file_name(given: &str) -> String {
+    let shown: String = given.chars().filter(|c| !is_hidden(*c)).collect();
+    let name = shown.rsplit(['/', '\\']).next().unwrap_or_default();
+    if matches!(name, "." | "..") { String::new() } else { name.to_owned() }
 }
 
 const fn plain(byte: u8) -> u8 {

@@ -3,6 +3,7 @@
 //! tasks and the store crate stores them.
 
 use crate::key::Access;
+use crate::spelling::bare_file_name;
 use crate::time::UnixMillis;
 
 /// Entries that one request may carry.
@@ -212,11 +213,10 @@ pub struct Submitter {
 /// The longest name of a payload file that is stored; of a longer one, its end.
 pub const FILE_NAME_CHARS_MAX: usize = 255;
 
-/// The name of a payload file without the folders before it and without control characters; `None`
+/// The name of a payload file without the folders before it and without hidden characters; `None`
 /// if nothing is left.
 pub fn file_name(given: &str) -> Option<String> {
-    let name = given.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: Vec<char> = name.trim().chars().filter(|c| !c.is_control()).collect();
+    let name: Vec<char> = bare_file_name(given).trim().chars().collect();
     let end = &name[name.len().saturating_sub(FILE_NAME_CHARS_MAX)..];
     (!end.is_empty()).then(|| end.iter().collect())
 }
@@ -334,13 +334,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_name_has_no_folders_and_no_control_characters() {
+    fn a_file_name_has_no_folders_and_no_hidden_characters() {
         let long = format!("{}.csv", "x".repeat(FILE_NAME_CHARS_MAX));
         for (given, name) in [
             ("people.csv", Some("people.csv")),
             ("/home/ada/people.csv", Some("people.csv")),
             ("C:\\ada\\people.csv", Some("people.csv")),
             (" a\r\nb.csv ", Some("ab.csv")),
+            ("a\u{202e}vsc.exe", Some("avsc.exe")),
+            ("report..final.csv", Some("report..final.csv")),
+            ("../..", None),
             ("people/", None),
             ("\0", None),
             (&long, Some(&long[4..])),

@@ -8,6 +8,7 @@ use caseload_model::issue::{IssueFragments, IssueState, NewIssue, prepare_import
 use caseload_model::issue_query::IssueView;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::record::Rejection;
+use caseload_model::spelling::is_hidden;
 use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -643,7 +644,7 @@ fn message() -> impl Strategy<Value = Value> {
 
 /// A path of any characters that the URL of an attachment may have.
 fn path(text: &str) -> String {
-    format!("/f/{}", text.replace(char::is_control, ""))
+    format!("/f/_{}", text.replace(is_hidden, "").replace(['/', '\\', '%'], "_"))
 }
 
 prop_compose! {

@@ -9,7 +9,7 @@ use caseload_model::issue::write::{
     CreateContext, Desk, EDIT_FIELDS, EditDraft, EditRequest, EditTargets, IssueRecord,
     MESSAGE_FIELDS, MessageAuthor, Moment, NOTE_FIELDS, NewMessage, ParsedForm, author_pid,
     bulk_edit_answer, message_answer, note_answer, plan_create, plan_message, plan_note,
-    read_bulk_edit, read_create, read_edit, read_message, read_note,
+    read_bulk_edit, read_create, read_edit, read_message, read_note, stored_name,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState};
 use caseload_model::issue_query::ParameterFault;
@@ -115,7 +115,7 @@ fn files(pairs: &Pairs, moment: Moment) -> Vec<Attachment> {
     names
         .map(|(name, _)| Attachment {
             id: Attachment::new_id(&domain(), moment),
-            file_name: name.clone(),
+            file_name: stored_name(name),
             content_type: "text/plain".to_owned(),
             size: name.len() as u64,
         })

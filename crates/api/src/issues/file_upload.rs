@@ -6,11 +6,10 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::timed_id;
 use caseload_model::issue::IssuePart;
-use caseload_model::issue::attachment_url::is_harmless_name;
 use caseload_model::issue::write::{
-    Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
+    Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, NO_NAME, PLAIN_BYTES, stored_name,
 };
-use caseload_model::spelling::{same_name, unbracketed};
+use caseload_model::spelling::{is_hidden, same_name, unbracketed};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
@@ -25,9 +24,6 @@ pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
 /// The memory of the files of one request: the piece that is arriving, and one on its way into the
 /// store, which copies it.
 const FILES_BYTES: usize = 4 * ATTACHMENT_PIECE_BYTES;
-/// The name of a file that was sent without one.
-const NO_NAME: &str = "attachment";
-
 /// The files of one request.
 pub(super) struct FileUpload {
     state: AppState,
@@ -113,18 +109,6 @@ impl FileUpload {
     }
 }
 
-/// The name under which a file is stored: without control characters, and with one dot in place of
-/// several in a row. An import takes no other names, and an exported issue has to be importable.
-fn stored_name(sent: &str) -> String {
-    let mut name = String::with_capacity(sent.len());
-    for c in sent.chars().filter(|c| !c.is_control()) {
-        if c != '.' || !name.ends_with('.') {
-            name.push(c);
-        }
-    }
-    if name.is_empty() { NO_NAME.to_owned() } else { name }
-}
-
 impl Files for FileUpload {
     fn memory_bytes(&self) -> usize {
         if self.open.is_some() || !self.files.is_empty() { FILES_BYTES } else { 0 }
@@ -136,13 +120,9 @@ impl Files for FileUpload {
     }
 
     fn begin(&mut self, field: &str, file_name: Option<&str>, content_type: Option<&str>) {
-        let name = file_name.unwrap_or_default();
-        // Some clients send the whole path.
-        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = if name.is_empty() { NO_NAME } else { name };
-        let name = stored_name(name);
+        let name = stored_name(file_name.unwrap_or_default());
         let chars = name.chars().count();
-        let is_type = |given: &&str| !given.is_empty() && is_harmless_name(given);
+        let is_type = |given: &&str| !given.is_empty() && !given.chars().any(is_hidden);
         let content_type = content_type.filter(is_type).unwrap_or(PLAIN_BYTES);
         let file = Attachment {
             id: String::new(),

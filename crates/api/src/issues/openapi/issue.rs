@@ -339,12 +339,14 @@ fn attachment() -> Value {
         "properties": {
             "url": {
                 "type": "string",
-                "description": "It begins with `http://` or `https://`, or is a path. A file of \
-                                this server ends in `/v1/{domain}/attachments/{id}`.",
+                "description": "It begins with `http://` or `https://`, or is a path, and has no \
+                                part `..`. A file of this server ends in \
+                                `/v1/{domain}/attachments/{id}`.",
             },
             "file_name": {
                 "type": "string",
-                "description": "Without control characters and two dots in a row.",
+                "description": "Without folders and without hidden characters, which are control \
+                                characters and those that change the direction of a text.",
             },
             "content_type": {"type": "string", "description": "The media type of the file."},
             "size": {"type": "integer", "minimum": 0, "description": "Bytes."},

@@ -20,8 +20,8 @@ on_each_store!(
     a_bulk_edit_of_too_many_bytes_is_refused_before_anything_is_written,
     a_bulk_edit_that_writes_too_many_bytes_of_its_issues_again_is_refused,
     an_import_of_a_great_id_leaves_the_next_id_as_it_is,
-    harmful_urls_and_names_of_imported_attachments_are_faults,
-    names_of_uploaded_files_can_be_imported_again,
+    harmful_urls_and_types_of_imported_attachments_are_faults,
+    names_of_files_are_repaired_in_uploads_and_imports,
 );
 
 /// A JSON array of `count` different texts.
@@ -253,7 +253,7 @@ async fn an_import_of_a_great_id_leaves_the_next_id_as_it_is() {
     real.stop().await;
 }
 
-async fn harmful_urls_and_names_of_imported_attachments_are_faults() {
+async fn harmful_urls_and_types_of_imported_attachments_are_faults() {
     let real = RealServer::start().await;
     let entry = |member: &str, value: &str| {
         let files = json!([{ member: value }]);
@@ -265,15 +265,15 @@ async fn harmful_urls_and_names_of_imported_attachments_are_faults() {
         ("url", "java\tscript:alert(1)"),
         ("url", "data:text/html,<script>"),
         ("url", "//elsewhere.example/x"),
-        ("file_name", "../../etc/passwd"),
-        ("file_name", "a\r\nSet-Cookie: x"),
+        ("url", "/v1/acme/attachments/%2e%2E/issues"),
+        ("url", "https://files.example/gpj.\u{202e}exe"),
         ("content_type", "text/html\r\nX: y"),
     ];
     let good = [
         ("url", "https://files.example/a.png"),
         ("url", "http://files.example/a.png"),
         ("url", "/files/a.png"),
-        ("file_name", "Rechnung 1.pdf"),
+        ("url", "/files/report..final.pdf"),
         ("content_type", "text/plain; charset=utf-8"),
     ];
     let all = harmful.iter().chain(&good).map(|(member, value)| entry(member, value));
@@ -290,14 +290,41 @@ async fn harmful_urls_and_names_of_imported_attachments_are_faults() {
     real.stop().await;
 }
 
-async fn names_of_uploaded_files_can_be_imported_again() {
-    let real = desk().await;
-    let part = Part::bytes(b"x".to_vec()).file_name("final..v2...pdf");
-    let sent = Form::new().text("message-body", "x").part("attachment", part);
-    let request = real.request(Method::POST, ISSUES).multipart(sent);
-    let (status, body) = send(request).await;
-    assert_eq!(status, 201, "{body}");
-    assert_eq!(body["attachment"]["file_name"], "final.v2.pdf");
+async fn names_of_files_are_repaired_in_uploads_and_imports() {
+    let real = RealServer::start().await;
+    let mut lines = Vec::new();
+    for (n, (sent, stored)) in [
+        ("final..v2...pdf", "final..v2...pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\docs\\a.pdf", "a.pdf"),
+        ("a/..", "attachment"),
+        ("gpj.\u{202e}\u{2066}exe", "gpj.exe"),
+        ("a\r\nSet-Cookie: x", "aSet-Cookie: x"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let files = json!([{ "file_name": sent }, { "file_name": stored }]);
+        let entry = json!({"created_at": 200_000_000_000_i64 + n as i64,
+                           "messages": [{ "attachments": files }]});
+        lines.push(entry.to_string());
+        // A client sends no line breaks in a header.
+        let part = Part::bytes(b"x".to_vec()).file_name(sent.replace(['\r', '\n'], ""));
+        let form = Form::new().text("message-body", "x").part("attachment", part);
+        let (status, body) = send(real.request(Method::POST, ISSUES).multipart(form)).await;
+        assert_eq!(status, 201, "{body}");
+        assert_eq!(body["attachment"]["file_name"], stored);
+    }
+    let task = real.run("issues", "import_issues", &lines.join("\n")).await;
+    assert_eq!(task["counts"]["failed"], 0);
+    let list = format!("{ISSUES}?page-size=100");
+    let (_, list) = send(real.request(Method::GET, &list)).await;
+    for issue in list["issues"].as_array().unwrap() {
+        let files = &issue["messages"][0]["attachments"];
+        let last = files.as_array().unwrap().last().unwrap();
+        assert_eq!(files[0]["file_name"], last["file_name"], "{files}");
+    }
+    assert_eq!(list["issues"].as_array().unwrap().len(), 12);
     real.stop().await;
 }
 

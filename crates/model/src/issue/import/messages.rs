@@ -10,13 +10,15 @@ use super::people::People;
 use super::source::Source;
 use crate::error_code::EntryErrorCode;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, timed_id};
-use crate::issue::attachment_url::{is_harmless_name, is_harmless_url, without_base};
+use crate::issue::attachment_url::{is_harmless_url, without_base};
 use crate::issue::message::{Message, Origin};
 use crate::issue::person::read_person;
 use crate::issue::reader::Reader;
 use crate::issue::render::Members;
+use crate::issue::write::stored_name;
 use crate::issue::{IssuePart, MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
 use crate::json::{Json, ValuePath};
+use crate::spelling::is_hidden;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
@@ -113,20 +115,21 @@ fn attachment(
     let url = reader.text(&map, "url", TEXT_CHARS_MAX);
     if url.is_some_and(|url| !is_harmless_url(url)) {
         let detail = "the URL of an attachment begins with http:// or https://, or is a path; it \
-                      has no control characters";
+                      has neither control or direction characters nor a part `..`, also not \
+                      percent-encoded";
         reader.fault(EntryErrorCode::OutOfRange, &at.key("url"), detail, map.get("url"));
     }
     members.optional_text("url", url.map(|url| without_base(url, source.base_urls)));
-    for name in ["file_name", "content_type"] {
-        let text = reader.text(&map, name, TEXT_CHARS_MAX);
-        if text.is_some_and(|text| !is_harmless_name(text)) {
-            let detail = format!(
-                "the {name} of an attachment has neither control characters nor two dots in a row"
-            );
-            reader.fault(EntryErrorCode::OutOfRange, &at.key(name), detail, map.get(name));
-        }
-        members.optional_text(name, text);
+    let name = reader.text(&map, "file_name", TEXT_CHARS_MAX);
+    let name = name.map(|name| if name.is_empty() { String::new() } else { stored_name(name) });
+    members.optional_text("file_name", name.as_deref());
+    let kind = reader.text(&map, "content_type", TEXT_CHARS_MAX);
+    if kind.is_some_and(|kind| kind.chars().any(is_hidden)) {
+        let detail = "the content type of an attachment has no control or direction characters";
+        let at = at.key("content_type");
+        reader.fault(EntryErrorCode::OutOfRange, &at, detail, map.get("content_type"));
     }
+    members.optional_text("content_type", kind);
     if let Some(size) = reader.integer(&map, "size", (0, i64::MAX)) {
         members.number("size", size);
     }

@@ -5,11 +5,14 @@
 use super::Moment;
 use crate::ids::{DomainName, timed_id};
 use crate::issue::render::{Members, write_rendered};
+use crate::spelling::bare_file_name;
 
 /// Longest name of a file, in code points.
 pub const FILE_NAME_CHARS_MAX: usize = 255;
 /// Longest content type, in bytes.
 pub const CONTENT_TYPE_BYTES_MAX: usize = 255;
+/// The name of a file that has none.
+pub const NO_NAME: &str = "attachment";
 /// The served type of a file whose type is unknown or unsafe.
 pub const PLAIN_BYTES: &str = "application/octet-stream";
 
@@ -21,6 +24,12 @@ const ACTIVE_WORDS: [&str; 13] = [
     "html", "svg", "script", "xsl", "x-sh", "shell", "php", "python", "perl", "ruby", "wasm",
     "java", "flash",
 ];
+
+/// The name under which an uploaded or imported file is stored. Some clients send the whole path.
+pub fn stored_name(sent: &str) -> String {
+    let name = bare_file_name(sent);
+    if name.is_empty() { NO_NAME.to_owned() } else { name }
+}
 
 /// A file of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,7 +34,13 @@ pub struct TermChanges {
 impl TermChanges {
     /// Notes the step of a row.
     pub fn step(&mut self, kind: TermKind, value: &[u8], row: u32, step: TermStep) {
-        self.steps_of(kind, value).push((row, step));
+        let steps = self.steps_of(kind, value);
+        if step == TermStep::Enters && steps.last() == Some(&(row, TermStep::Leaves)) {
+            // It stays.
+            steps.pop();
+        } else {
+            steps.push((row, step));
+        }
     }
 
     /// Notes that these rows enter a term.

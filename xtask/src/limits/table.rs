@@ -52,7 +52,12 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "parameters of one query | {}", &["query::PARAMETERS_MAX"]),
     figure(API, "with everything in it | {MiB} MiB", &["entry_bytes_max::Issues"]),
     figure(API, "issues of one bulk edit | {}", &["BULK_EDIT_ISSUES_MAX"]),
-    figure(API, "have more than {MiB} MiB is a `too_large`", &["BULK_EDIT_BYTES_MAX"]),
+    figure(
+        API,
+        "have more than {MiB} MiB, its issues more than {MiB} MiB, or",
+        &["BULK_EDIT_BYTES_MAX", "BULK_EDIT_STORED_BYTES_MAX"],
+    ),
+    figure(API, "{} index entries (before and after", &["BULK_EDIT_TERMS_MAX"]),
     figure(API, "in an answer of more than {MiB} MiB", &["VERIFIED_BYTES_MAX"]),
     figure(OPERATING, "an attachment of more than {MiB} MiB", &["VERIFIED_BYTES_MAX"]),
     figure(OPERATING, "anywhere in the process, for {s} seconds", &["FAULT_COUNTS"]),

@@ -27,6 +27,8 @@ pub struct IndexChanges {
     /// these at the end.
     counters: HashMap<Box<[u8]>, i64>,
     terms: TermChanges,
+    /// Terms of issues that were visited.
+    visits: usize,
     /// Rows whose texts change, and rows that are deleted.
     written: Vec<u32>,
     erased: Vec<u32>,
@@ -57,7 +59,7 @@ impl IndexChanges {
     }
 
     fn note(&mut self, row: u32, issue: IndexedIssue<'_>, step: TermStep) {
-        let Self { counters, terms, key, .. } = self;
+        let Self { counters, terms, visits, key, .. } = self;
         let by = if step == TermStep::Enters { 1 } else { -1 };
         visit_counters(issue.columns, &mut |facet, value, day| {
             counter_key(facet, value, day, key);
@@ -67,8 +69,14 @@ impl IndexChanges {
             }
         });
         visit_terms(issue.columns, issue.fragments, &mut |kind, value| {
+            *visits += 1;
             terms.step(kind, value, row, step);
         });
+    }
+
+    /// Terms of old and new states so far, whether or not they differ: the work for the index.
+    pub const fn visits(&self) -> usize {
+        self.visits
     }
 
     /// The net changes, in the order of their keys.

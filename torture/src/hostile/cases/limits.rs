@@ -11,11 +11,13 @@ use crate::hostile::scale::Scale;
 
 /// The time in which work is cancelled while the writer is busy.
 const CANCEL_MAX: Duration = Duration::from_secs(5);
+/// The length of a long field of an edit.
+const FIELD_CHARS: usize = 4000;
 /// The most bytes of an answer that lists faults.
 const FAULTS_BYTES_MAX: usize = 200_000;
 
 /// An entry of an import.
-fn entry(fields: Value) -> Vec<u8> {
+pub(super) fn entry(fields: Value) -> Vec<u8> {
     let mut entry = json!({ "title": "an import", "created_at": 1_700_000_000_000_i64 });
     if let (Some(entry), Value::Object(fields)) = (entry.as_object_mut(), fields) {
         entry.extend(fields);
@@ -61,7 +63,7 @@ pub(super) async fn tags_of_an_edit(arena: &mut Arena) -> Result<String> {
 }
 
 /// An object with so many keys, each with its own value.
-fn keys(count: usize, value: impl Fn(usize) -> Value) -> Value {
+pub(super) fn keys(count: usize, value: impl Fn(usize) -> Value) -> Value {
     Value::Object((0..count).map(|n| (format!("k{n}"), value(n))).collect::<Map<_, _>>())
 }
 
@@ -109,14 +111,14 @@ pub(super) async fn an_edit_times_its_issues(arena: &mut Arena) -> Result<String
         .flat_map(|n| entry(json!({ "created_at": 1_700_000_000_000_i64 + n as i64 })))
         .collect();
     hostile.run("import_issues", lines).await?;
-    let text = "x".repeat(90_000);
+    let text = "x".repeat(FIELD_CHARS);
     let field = |_: usize| json!({ "type": "singleline", "value": text });
-    let each = (160 << 20) / count / 90_000 + 1;
+    let each = (10 << 20) / count / FIELD_CHARS + 1;
     let ids: Vec<usize> = (1..=count).collect();
     let fields = json!({ "issue-ids": ids, "custom_fields": keys(each, field) });
     let answer = hostile.write(Method::PUT, &hostile.path("v1", "issues"), &fields).await?;
     let refused = answer.status.is_client_error();
-    ensure!(refused, "an edit of more than 128 MiB was answered {}", answer.short());
+    ensure!(refused, "an edit of more than 8 MiB was answered {}", answer.short());
     let issue = hostile.get(&hostile.path("v1", "issues/1")).await?.good()?;
     ensure!(issue.text.len() < 10_000, "a refused edit wrote something");
     Ok(format!("refused with {}", answer.status))

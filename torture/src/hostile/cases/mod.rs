@@ -120,7 +120,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "limits",
         "edit-times-issues",
-        "a bulk edit writes at most 128 MiB",
+        "a bulk edit writes at most 8 MiB",
         attack!(limits::an_edit_times_its_issues),
     ),
     Case::new(

@@ -169,30 +169,32 @@ fn change_maps(
 }
 
 /// Bytes that an edit writes into each of its issues, field by field, however often the issue has
-/// the value already.
+/// the value already. `author` is the name of the author of the message.
 pub(super) fn written_bytes(
     edit: &EditRequest,
     message: Option<&str>,
-) -> [(&'static str, usize); 3] {
+    author: Option<&str>,
+) -> [(&'static str, usize); 4] {
     let length = |write: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
         write(&mut out);
         out.len()
     };
-    let message = message.map_or(0, |body| length(&|out| write_string(body, out)));
+    let text = |text: Option<&str>| text.map_or(0, |text| length(&|out| write_string(text, out)));
+    let author = text(message.and(author));
+    let message = text(message);
     let tags = edit
         .tags
         .as_ref()
         .map_or(0, |tags| length(&|out| write_texts(tags.iter().map(String::as_str), out)));
     let fields = edit.custom_fields.as_ref().map_or(0, |patch| patch.render().len());
     // The quotation marks around a message are not a part of it.
-    [("message-body", message.saturating_sub(2)), ("tags", tags), ("custom_fields", fields)]
-}
-
-/// The same for all fields of an edit of many issues together.
-pub fn bulk_edit_bytes(request: &BulkEditRequest) -> usize {
-    let written = written_bytes(&request.edit, request.message.as_deref());
-    written.iter().map(|(_, bytes)| bytes).sum()
+    [
+        ("message-body", message.saturating_sub(2)),
+        ("action_taken_by", author),
+        ("tags", tags),
+        ("custom_fields", fields),
+    ]
 }
 
 /// The body of the answer to an edit of `count` issues.

@@ -25,9 +25,10 @@ use crate::parameters::ParameterFault;
 
 /// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
-/// Most bytes that a bulk edit writes: all its fields, times its issues, and the issues that it
-/// changes, as they are stored.
-pub const BULK_EDIT_BYTES_MAX: usize = 128 << 20;
+/// Most bytes that a bulk edit writes into its issues: all its fields, times its issues.
+pub const BULK_EDIT_BYTES_MAX: usize = 8 << 20;
+/// Most bytes of its issues, as they are stored: one that changes is written again as a whole.
+pub const BULK_EDIT_STORED_BYTES_MAX: usize = 64 << 20;
 
 /// The fields of `POST …/issues`.
 pub const CREATE_FIELDS: &[&str] = &[
@@ -142,8 +143,9 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
         fields.check_bytes(spelled, body, MESSAGE_BODY_BYTES_MAX);
         body.to_owned()
     });
-    check_written(&mut fields, &edit, message.as_deref(), issue_ids.to.len());
     let action_taken_by = owned(fields.text("action_taken_by", TEXT_CHARS_MAX));
+    let texts = (message.as_deref(), action_taken_by.as_deref());
+    check_written(&mut fields, &edit, texts, issue_ids.to.len());
     let changing =
         BULK_EDIT_FIELDS.iter().filter(|name| !["issue-ids", "action_taken_by"].contains(name));
     require_change(&mut fields, changing);
@@ -155,12 +157,12 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
 fn check_written(
     fields: &mut Fields<'_>,
     edit: &EditRequest,
-    message: Option<&str>,
+    (message, author): (Option<&str>, Option<&str>),
     issues: usize,
 ) {
     // A message that is too long for one issue is a fault already.
     let message = message.filter(|body| body.len() <= MESSAGE_BODY_BYTES_MAX);
-    let written = written_bytes(edit, message);
+    let written = written_bytes(edit, message, author);
     let together = written.iter().map(|(_, bytes)| bytes).sum::<usize>() * issues;
     let longest = written.into_iter().max_by_key(|(_, bytes)| *bytes);
     let Some((name, _)) = longest.filter(|_| together > BULK_EDIT_BYTES_MAX) else { return };

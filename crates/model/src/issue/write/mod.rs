@@ -26,11 +26,11 @@ pub use attachment::{
 pub use author::{AgentSummary, AppProfileSummary, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};
 pub use desk::{DESK_TEXT_CHARS_MAX, Desk};
-pub use edit::{EditDraft, EditPlan, EditTargets, bulk_edit_answer, bulk_edit_bytes};
+pub use edit::{EditDraft, EditPlan, EditTargets, bulk_edit_answer};
 pub use forms::{
-    BULK_EDIT_BYTES_MAX, BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, CREATE_FIELDS, EDIT_FIELDS,
-    MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit, read_create, read_edit, read_message,
-    read_note,
+    BULK_EDIT_BYTES_MAX, BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_EDIT_STORED_BYTES_MAX,
+    CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit,
+    read_create, read_edit, read_message, read_note,
 };
 pub use kinds::{FieldKind, field_kind, is_required_field};
 pub use merge::CustomFieldPatch;

@@ -67,6 +67,7 @@ attacks!(sqlite:
     killed_backup,
     modes,
     foreign_file,
+    wide_edits,
 );
 
 // Those in which the database has a part. A build with debugging code has more memory than the
@@ -78,4 +79,5 @@ attacks!(postgres:
     last_id,
     revoked_upload,
     quota_bytes,
+    wide_edits,
 );

@@ -146,7 +146,7 @@ impl Backend for PostgresStore {
         T: Send + 'static,
         F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
-        Box::pin(self.engine.write_blocking(move |db| {
+        Box::pin(self.engine.write_blocking_in(domain, move |db| {
             let tx = DomainTx { db, domain };
             let answer = work(tx)?;
             tx.end_bytes()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::tasks as rules;
 use caseload_store::{
     ApplyChunk, Backend, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
@@ -110,7 +111,7 @@ impl Upkeep for SqliteStore {
             let purge = move |conn: &Connection, _: &WriteContext<'_>| {
                 Ok(rules::purge_step(&Tx(conn), now)?)
             };
-            let more = self.engine.write_weighing(Weight::Long, purge).await?;
+            let more = self.engine.write_in(NO_DOMAIN, Weight::Long, purge).await?;
             failpoint::reached(Failpoint::PurgeAfterCommit);
             Ok(more)
         })

@@ -13,6 +13,7 @@ use super::leftovers::{SecureDelete, clear_step, has_page_table, rewrite};
 use crate::Fault;
 use crate::tx::DomainTx;
 use caseload_store::admin::{ENTRY_TABLES, removal_step};
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::idempotency::CommandStore as _;
 
 /// The first step of a removal. Afterwards no caller can reach the domain.
@@ -30,8 +31,8 @@ pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), F
 /// Ends all removals that have begun.
 pub(super) async fn finish_removals(engine: &Engine) -> Result<(), Fault> {
     let emptied = loop {
-        let step = engine.write_weighing(Weight::Long, |conn, _| removal_step_of_any(conn)).await?;
-        if let Some(emptied) = step {
+        let step = |conn: &Connection, _: &WriteContext<'_>| removal_step_of_any(conn);
+        if let Some(emptied) = engine.write_in(NO_DOMAIN, Weight::Long, step).await? {
             break emptied;
         }
     };
@@ -51,7 +52,7 @@ async fn clear_remains(engine: &Engine) -> Result<(), Fault> {
     let mut next = Some(1);
     while let Some(from) = next {
         let clear = move |conn: &Connection, _: &WriteContext<'_>| clear_step(conn, from);
-        next = engine.write_weighing(Weight::Long, clear).await?;
+        next = engine.write_in(NO_DOMAIN, Weight::Long, clear).await?;
     }
     Ok(())
 }

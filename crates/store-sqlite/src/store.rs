@@ -127,7 +127,9 @@ impl Backend for SqliteStore {
         T: Send + 'static,
         F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
-        boxed(self.engine.write(move |conn, _| Ok(work(DomainTx { conn, domain })?)))
+        let work =
+            move |conn: &Connection, _: &WriteContext<'_>| Ok(work(DomainTx { conn, domain })?);
+        boxed(self.engine.write_in(domain, Weight::Small, work))
     }
 
     fn write_long_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
@@ -137,7 +139,7 @@ impl Backend for SqliteStore {
     {
         let work =
             move |conn: &Connection, _: &WriteContext<'_>| Ok(work(DomainTx { conn, domain })?);
-        boxed(self.engine.write_weighing(Weight::Long, work))
+        boxed(self.engine.write_in(domain, Weight::Long, work))
     }
 
     fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
@@ -146,8 +148,8 @@ impl Backend for SqliteStore {
 
     fn accept_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
-        boxed(self.engine.write_weighing(weight, move |conn, context| {
-            let domain = command.domain;
+        let domain = command.domain;
+        boxed(self.engine.write_in(domain, weight, move |conn, context| {
             let accepted = rules::accept(&DomainTx { conn, domain }, &command)?;
             context.made_runnable(command.now);
             Ok(accepted)

@@ -1,7 +1,7 @@
-//! Slots for concurrent reads, which domains take in turns. A domain with very many readers waits
+//! Turns of domains, and slots that domains take in turns. A domain with very many commands waits
 //! for itself: the next free slot goes to the waiting domain that has the fewest, and one domain
-//! never has all of them. Within a domain, reads go in the order of arrival. Invariant: a slot that
-//! is free is given to a waiting read that may have it.
+//! never has all of them. Within a domain, commands go in the order of arrival. Invariant: a slot
+//! that is free is given to a waiting command that may have it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,8 +12,51 @@ use tokio::sync::oneshot;
 
 use crate::StoreError;
 
-/// The domain of reads that belong to no domain, such as looking up a key. No domain has this id.
+/// The domain of commands that belong to no domain, such as looking up a key. No domain has this
+/// id.
 pub const NO_DOMAIN: DomainId = DomainId(0);
+
+/// Waiting commands by domain, none without one. The domain that was served last is at the end.
+#[derive(Debug)]
+pub struct Turns<T>(VecDeque<(DomainId, VecDeque<T>)>);
+
+impl<T> Default for Turns<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Turns<T> {
+    pub fn push(&mut self, domain: DomainId, command: T) {
+        match self.0.iter_mut().find(|(waiting, _)| *waiting == domain) {
+            Some((_, commands)) => commands.push_back(command),
+            None => self.0.push_back((domain, VecDeque::from([command]))),
+        }
+    }
+
+    /// The first command of the domain whose turn it is.
+    pub fn pop(&mut self) -> Option<T> {
+        self.take(0).map(|(_, command)| command)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|(_, commands)| commands.len()).sum()
+    }
+
+    /// The first command of the domain at this place, which was its turn.
+    fn take(&mut self, at: usize) -> Option<(DomainId, T)> {
+        let (domain, mut commands) = self.0.remove(at)?;
+        let command = commands.pop_front()?;
+        if !commands.is_empty() {
+            self.0.push_back((domain, commands));
+        }
+        Some((domain, command))
+    }
+}
 
 /// Some slots.
 #[derive(Debug, Clone)]
@@ -25,8 +68,7 @@ struct State {
     /// The most slots of one domain.
     each_max: usize,
     taken: HashMap<DomainId, usize>,
-    /// The domains with waiting reads; the one that was served last is at the end.
-    waiting: VecDeque<(DomainId, VecDeque<oneshot::Sender<Slot>>)>,
+    waiting: Turns<oneshot::Sender<Slot>>,
     closed: bool,
 }
 
@@ -38,13 +80,13 @@ pub struct Slot {
 }
 
 impl FairSlots {
-    /// One domain may have all but one of the slots, and at least one.
-    pub fn new(slots: usize) -> Self {
+    /// One domain may have at most `each_max` of the slots.
+    pub fn new(slots: usize, each_max: usize) -> Self {
         Self(Arc::new(Mutex::new(State {
             free: slots,
-            each_max: slots.saturating_sub(1).max(1),
+            each_max,
             taken: HashMap::new(),
-            waiting: VecDeque::new(),
+            waiting: Turns::default(),
             closed: false,
         })))
     }
@@ -57,17 +99,14 @@ impl FairSlots {
                 return Err(StoreError::Closed);
             }
             let (grant, granted) = oneshot::channel();
-            match state.waiting.iter_mut().find(|(waiting, _)| *waiting == domain) {
-                Some((_, reads)) => reads.push_back(grant),
-                None => state.waiting.push_back((domain, VecDeque::from([grant]))),
-            }
+            state.waiting.push(domain, grant);
             granted
         };
         self.grant();
         granted.await.map_err(|_| StoreError::Closed)
     }
 
-    /// A further slot if no read waits and more than `spared` are free.
+    /// A further slot if no command waits and more than `spared` are free.
     pub fn try_further(&self, domain: DomainId, spared: usize) -> Option<Slot> {
         let mut state = self.0.lock();
         let taken = state.taken.get(&domain).copied().unwrap_or_default();
@@ -79,7 +118,7 @@ impl FairSlots {
         Some(Slot { slots: self.clone(), domain })
     }
 
-    /// Refuses all reads that wait or come.
+    /// Refuses all commands that wait or come.
     pub fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
@@ -88,41 +127,33 @@ impl FairSlots {
         drop(waiting);
     }
 
-    /// Gives free slots to waiting reads.
+    /// Gives free slots to waiting commands.
     fn grant(&self) {
         loop {
             let Some((domain, grant)) = self.0.lock().next() else { return };
-            // A read that gave up in this moment drops the slot, which comes back.
+            // A command that gave up in this moment drops the slot, which comes back.
             drop(grant.send(Slot { slots: self.clone(), domain }));
         }
     }
 }
 
 impl State {
-    /// Takes a slot for the read that comes next.
+    /// Takes a slot for the command that comes next.
     fn next(&mut self) -> Option<(DomainId, oneshot::Sender<Slot>)> {
-        self.waiting.retain_mut(|(_, reads)| {
-            reads.retain(|read| !read.is_closed());
-            !reads.is_empty()
+        self.waiting.0.retain_mut(|(_, commands)| {
+            commands.retain(|command| !command.is_closed());
+            !commands.is_empty()
         });
         if self.free == 0 {
             return None;
         }
         let taken = |domain: &DomainId| self.taken.get(domain).copied().unwrap_or_default();
         let may = |(_, (domain, _)): &(usize, &(DomainId, _))| taken(domain) < self.each_max;
-        let (at, _) = self
-            .waiting
-            .iter()
-            .enumerate()
-            .filter(may)
-            .min_by_key(|(at, (domain, _))| (taken(domain), *at))?;
-        let (domain, mut reads) = self.waiting.remove(at)?;
-        let read = reads.pop_front()?;
-        if !reads.is_empty() {
-            self.waiting.push_back((domain, reads));
-        }
+        let waiting = self.waiting.0.iter().enumerate().filter(may);
+        let (at, _) = waiting.min_by_key(|(at, (domain, _))| (taken(domain), *at))?;
+        let (domain, command) = self.waiting.take(at)?;
         self.note_taken(domain);
-        Some((domain, read))
+        Some((domain, command))
     }
 
     fn note_taken(&mut self, domain: DomainId) {
@@ -158,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_domain_with_very_many_reads_lets_another_one_go_next() {
-        let slots = FairSlots::new(3);
+        let slots = FairSlots::new(3, 2);
         let mut loud: VecDeque<_> = (0..200).map(|_| Box::pin(slots.take(LOUD))).collect();
         let running: Vec<_> =
             loud.iter_mut().filter_map(FutureExt::now_or_never).map(Result::unwrap).collect();
@@ -176,7 +207,7 @@ mod tests {
 
     #[test]
     fn domains_that_wait_take_turns() {
-        let slots = FairSlots::new(1);
+        let slots = FairSlots::new(1, 1);
         let held = slots.take(LOUD).now_or_never().unwrap().unwrap();
         let domains = [LOUD, LOUD, LOUD, QUIET, QUIET, DomainId(3)];
         let mut reads: Vec<_> =
@@ -201,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_read_that_gives_up_leaves_its_place_to_the_next_one() {
-        let slots = FairSlots::new(1);
+        let slots = FairSlots::new(1, 1);
         let held = slots.take(LOUD).now_or_never().unwrap().unwrap();
         let mut given_up = Box::pin(slots.take(QUIET));
         assert!((&mut given_up).now_or_never().is_none());

@@ -15,7 +15,7 @@ use caseload_store::{ReadBudget, StoreError};
 impl Engine {
     /// Notifies long reads that a short one is running.
     pub(crate) fn note_short_read(&self) {
-        self.read_limits.load.note_short();
+        self.limits.load.note_short();
     }
 
     /// Runs a read in one snapshot. The budget includes the wait for a connection. A long read, of
@@ -33,7 +33,7 @@ impl Engine {
     {
         let until = Instant::now() + budget.time;
         let got = tokio::time::timeout_at(until.into(), async {
-            let limits = &self.read_limits;
+            let limits = &self.limits;
             let slots = if is_long { &limits.long_slots } else { &limits.short_slots };
             let slot = slots.take(domain).await?;
             budget.begin()?;
@@ -42,7 +42,7 @@ impl Engine {
         let (slot, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
         let session = Session::read(self.client(connection), Some(left));
-        let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
+        let mut throttle = Throttle::new(Some(until), &self.limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
             let answer =
@@ -88,6 +88,25 @@ impl Engine {
             session.end_read(answer)
         })
         .await
+    }
+
+    /// Runs a write of a domain, which takes turns with the others.
+    pub(crate) async fn write_blocking_in<T, F>(
+        &self,
+        domain: DomainId,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&BlockingClient<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+    {
+        let slot = self.limits.write_slots.take(domain).await?;
+        // The thread has the slot, because it may continue after its caller has gone.
+        let work = move |db: &BlockingClient<'_>| {
+            let _slot = &slot;
+            work(db)
+        };
+        self.write_blocking(work).await
     }
 
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it

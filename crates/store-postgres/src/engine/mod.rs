@@ -13,12 +13,12 @@ mod copying;
 mod error;
 mod examine;
 mod layout;
+mod limits;
 mod listen;
 mod migrate;
 mod nodes;
 mod placement;
 mod pooler;
-mod read_limits;
 mod session;
 mod values;
 
@@ -46,12 +46,12 @@ pub(super) use error::{is_duplicate, store_error};
 pub(crate) use examine::examine;
 pub(super) use layout::FIRST;
 pub use layout::{LAYOUT, Placement};
+use limits::Limits;
 pub(super) use listen::Listener;
 use nodes::Database;
 pub(super) use nodes::Nodes;
 pub use placement::TablePlacement;
 pub(super) use placement::{extension, place_tables, placements, refused};
-use read_limits::ReadLimits;
 pub(super) use session::Session;
 pub(super) use values::{BoundRow, Values};
 
@@ -74,7 +74,7 @@ pub(super) struct Engine {
     database: Database,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
-    read_limits: ReadLimits,
+    limits: Limits,
     bounds: Mutex<Bounds>,
     /// The first damage that was found since the store was opened.
     damage: Mutex<Option<String>>,
@@ -119,7 +119,7 @@ impl Engine {
             database,
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
-            read_limits: ReadLimits::new(CONNECTIONS_MAX),
+            limits: Limits::new(CONNECTIONS_MAX),
             bounds: Mutex::default(),
             damage: Mutex::default(),
             lost: watch::Sender::default(),
@@ -171,7 +171,7 @@ impl Engine {
         let budget = budget.unwrap_or(READ_BUDGET);
         let until = Instant::now() + budget.time;
         let read = async {
-            let _slot = self.read_limits.short_slots.take(domain).await?;
+            let _slot = self.limits.short_slots.take(domain).await?;
             budget.begin()?;
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());

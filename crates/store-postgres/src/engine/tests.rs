@@ -96,6 +96,37 @@ async fn in_time<T>(answer: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_domain_with_very_many_writes_leaves_connections_to_another_one() {
+    let engine = Wire::new().await.engine;
+    let (release, held) = std::sync::mpsc::sync_channel::<()>(1);
+    let held = Arc::new(Mutex::new(held));
+    let writes: Vec<_> = (0..3 * CONNECTIONS_MAX)
+        .map(|_| {
+            let (engine, held) = (Arc::clone(&engine), Arc::clone(&held));
+            tokio::spawn(async move {
+                let wait = move |_: &BlockingClient<'_>| {
+                    let _ = held.lock().recv();
+                    Ok(())
+                };
+                engine.write_blocking_in(DomainId(1), wait).await
+            })
+        })
+        .collect();
+    in_time(async {
+        while engine.pool.status().size < CONNECTIONS_MAX / 4 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    in_time(engine.write_blocking_in(DomainId(2), |_| Ok(()))).await.unwrap();
+    assert!(engine.pool.status().size <= CONNECTIONS_MAX / 4 + 1, "{:?}", engine.pool.status());
+    drop(release);
+    for write in writes {
+        in_time(write).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_to_a_silent_database_end_in_time() {
     let wire = Wire::new().await;
     wire.assert_recovers().await;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
+use caseload_store::fair_slots::Slot;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -147,4 +148,6 @@ pub(super) struct QueuedCommand {
     pub(super) member: Box<dyn Member>,
     pub(super) weight: Weight,
     pub(super) since: Instant,
+    /// Its place in the queue, as long as it waits.
+    pub(super) place: Option<Slot>,
 }

@@ -17,7 +17,7 @@ pub(super) const PAGE_BYTES: u32 = 8192;
 /// checkpoint blocks the writer for a few milliseconds only, and the pauses of SQLite's own busy
 /// handler are much longer.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-const BUSY_PAUSE: Duration = Duration::from_millis(1);
+pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Page cache of the writer and of one reader, in KiB.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 const READER_CACHE_KIB: u32 = 8 << 10;

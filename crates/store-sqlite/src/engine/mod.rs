@@ -117,16 +117,21 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
     {
-        self.write_weighing(Weight::Small, work).await
+        self.write_in(NO_DOMAIN, Weight::Small, work).await
     }
 
-    /// [`Engine::write`] for a command of any weight.
-    pub(super) async fn write_weighing<T, F>(&self, weight: Weight, work: F) -> Result<T, Fault>
+    /// [`Engine::write`] for a command of any weight. Its domain takes turns with the others.
+    pub(super) async fn write_in<T, F>(
+        &self,
+        domain: DomainId,
+        weight: Weight,
+        work: F,
+    ) -> Result<T, Fault>
     where
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
     {
-        let answer = self.writer.submit(weight, work).await;
+        let answer = self.writer.submit(domain, weight, work).await;
         self.gauges.note_damage(&answer);
         answer
     }

@@ -1,35 +1,38 @@
-//! The queue of the writer thread: small and long commands, each kind in the order of arrival.
-//! Small commands go first, but two groups in a row never begin with one while a long command
-//! waits. Invariant: every accepted command runs, or its caller gets [`StoreError::Closed`].
+//! The queue of the writer thread: small and long commands. Among each kind, domains take turns, so
+//! that one with very many commands waits for itself. Small commands go first, but two groups in a
+//! row never begin with one while a long command waits. Invariant: every accepted command runs, or
+//! its caller gets [`StoreError::Closed`].
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use caseload_model::ids::DomainId;
 use parking_lot::{Condvar, Mutex};
-use tokio::sync::Semaphore;
 
 use super::command::{Member, QueuedCommand, Weight};
 use super::gauges::Gauges;
 use crate::Fault;
 use caseload_store::StoreError;
+use caseload_store::fair_slots::{FairSlots, Turns};
 
-/// The most commands that may wait. Further callers wait for room in the queue.
+/// The most commands that may wait, and those of one domain. Further callers wait for room in the
+/// queue.
 const COMMANDS_MAX: usize = 1024;
+const COMMANDS_OF_DOMAIN_MAX: usize = 256;
 
 /// Filled by many callers, emptied by the writer.
 pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
-    places: Semaphore,
+    places: FairSlots,
     gauges: Arc<Gauges>,
 }
 
 #[derive(Default)]
 struct State {
-    small: VecDeque<QueuedCommand>,
-    long: VecDeque<QueuedCommand>,
+    small: Turns<QueuedCommand>,
+    long: Turns<QueuedCommand>,
     closed: bool,
     /// Whether the next group begins with a long command, if one waits.
     long_next: bool,
@@ -40,23 +43,28 @@ impl Queue {
         Self {
             state: Mutex::default(),
             filled: Condvar::new(),
-            places: Semaphore::new(COMMANDS_MAX),
+            places: FairSlots::new(COMMANDS_MAX, COMMANDS_OF_DOMAIN_MAX),
             gauges,
         }
     }
 
     /// Adds a command as soon as there is room.
-    pub(super) async fn push(&self, member: Box<dyn Member>, weight: Weight) -> Result<(), Fault> {
+    pub(super) async fn push(
+        &self,
+        domain: DomainId,
+        member: Box<dyn Member>,
+        weight: Weight,
+    ) -> Result<(), Fault> {
         let since = Instant::now();
-        self.places.acquire().await.map_err(|_| StoreError::Closed)?.forget();
+        let place = Some(self.places.take(domain).await?);
         let mut state = self.state.lock();
         if state.closed {
             return Err(StoreError::Closed.into());
         }
-        let queued = QueuedCommand { member, weight, since };
+        let queued = QueuedCommand { member, weight, since, place };
         match weight {
-            Weight::Small => state.small.push_back(queued),
-            Weight::Long => state.long.push_back(queued),
+            Weight::Small => state.small.push(domain, queued),
+            Weight::Long => state.long.push(domain, queued),
         }
         self.note_lengths(&state);
         drop(state);
@@ -69,8 +77,8 @@ impl Queue {
         let mut state = self.state.lock();
         loop {
             let long_first = state.small.is_empty() || state.long_next;
-            let first = if long_first { state.long.pop_front() } else { None };
-            if let Some(first) = first.or_else(|| state.small.pop_front()) {
+            let first = if long_first { state.long.pop() } else { None };
+            if let Some(first) = first.or_else(|| state.small.pop()) {
                 state.long_next = first.weight != Weight::Long;
                 return Some(self.taken(&state, first));
             }
@@ -85,9 +93,9 @@ impl Queue {
     /// that began with a long one.
     pub(super) fn next(&self, began_with: Weight) -> Option<QueuedCommand> {
         let mut state = self.state.lock();
-        let mut next = state.small.pop_front();
+        let mut next = state.small.pop();
         if next.is_none() && began_with == Weight::Long {
-            next = state.long.pop_front();
+            next = state.long.pop();
         }
         next.map(|next| self.taken(&state, next))
     }
@@ -109,8 +117,8 @@ impl Queue {
         drop(waiting);
     }
 
-    fn taken(&self, state: &State, queued: QueuedCommand) -> QueuedCommand {
-        self.places.add_permits(1);
+    fn taken(&self, state: &State, mut queued: QueuedCommand) -> QueuedCommand {
+        queued.place = None;
         self.note_lengths(state);
         queued
     }

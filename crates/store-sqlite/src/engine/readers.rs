@@ -78,10 +78,9 @@ impl Readers {
                 idle: Mutex::default(),
                 closed: AtomicBool::new(false),
             }),
-            // One more than a domain may have.
-            short_slots: FairSlots::new(readers + 1),
+            short_slots: FairSlots::new(readers + 1, readers),
             spared: readers / 2,
-            long_slots: FairSlots::new(readers / 2 + 1),
+            long_slots: FairSlots::new(readers / 2 + 1, readers / 2),
             load: Arc::default(),
             gauges,
         }

@@ -6,13 +6,17 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use caseload_model::ids::DomainId;
+use futures_util::FutureExt;
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::queue::Queue;
 use super::{Engine, Gauges, Member, Weight, WriteContext};
 use crate::Fault;
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{OpenMode, StoreError};
 
 /// How long anything may take on a loaded machine.
@@ -126,7 +130,7 @@ async fn small_writes_go_first_but_do_not_starve_long_ones() {
     ] {
         let queue = Queue::new(Arc::new(Gauges::default()));
         for weight in waiting {
-            queue.push(Box::new(Idle), *weight).await.unwrap();
+            queue.push(NO_DOMAIN, Box::new(Idle), *weight).await.unwrap();
         }
         queue.close();
         let began: Vec<_> = std::iter::from_fn(|| queue.first()).map(|q| q.weight).collect();
@@ -140,12 +144,54 @@ async fn small_writes_join_any_group_and_long_ones_only_long_groups() {
     for (began_with, joined) in [(Small, &[Small, Small][..]), (Long, &[Small, Small, Long])] {
         let queue = Queue::new(Arc::new(Gauges::default()));
         for weight in [Small, Long, Small] {
-            queue.push(Box::new(Idle), weight).await.unwrap();
+            queue.push(NO_DOMAIN, Box::new(Idle), weight).await.unwrap();
         }
         let group: Vec<_> =
             std::iter::from_fn(|| queue.next(began_with)).map(|q| q.weight).collect();
         assert_eq!(group, joined, "{began_with:?}");
     }
+}
+
+/// A command that notes the domain whose turn it is.
+struct Turn(DomainId, Arc<Mutex<Vec<i64>>>);
+
+impl Member for Turn {
+    fn run(&mut self, _: &Connection, _: &WriteContext<'_>) -> bool {
+        true
+    }
+
+    fn fail(&mut self, _: &str) {}
+
+    fn answer(self: Box<Self>) {
+        self.1.lock().push(self.0.0);
+    }
+}
+
+#[tokio::test]
+async fn domains_take_turns_at_writes() {
+    for weight in [Weight::Small, Weight::Long] {
+        let queue = Queue::new(Arc::new(Gauges::default()));
+        let turns = Arc::default();
+        for domain in [1; 200].into_iter().chain([2, 2, 3]).map(DomainId) {
+            queue.push(domain, Box::new(Turn(domain, Arc::clone(&turns))), weight).await.unwrap();
+        }
+        queue.close();
+        while let Some(next) = queue.first() {
+            next.member.answer();
+        }
+        assert_eq!(turns.lock()[..7], [1, 2, 3, 1, 2, 1, 1], "{weight:?}");
+        assert_eq!(turns.lock().len(), 203, "everyone is served in the end");
+    }
+}
+
+#[test]
+fn a_domain_with_very_many_writes_leaves_places_in_the_queue() {
+    let queue = Queue::new(Arc::new(Gauges::default()));
+    let push = |domain| Box::pin(queue.push(DomainId(domain), Box::new(Idle), Weight::Small));
+    let mut loud: Vec<_> = (0..2000).map(|_| push(1)).collect();
+    let places = loud.iter_mut().filter_map(FutureExt::now_or_never).count();
+    assert!(places < 1024, "one domain has {places} places");
+    assert!(push(2).now_or_never().is_some(), "another one waits for a place");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
 use rusqlite::{Connection, ErrorCode};
 
@@ -33,6 +34,10 @@ use crate::Fault;
 const GROUP_COMMANDS_MAX: usize = 256;
 /// A group that takes longer is logged.
 const SLOW: Duration = Duration::from_secs(1);
+/// After so much time without a rest, the writer rests, so that a command of the program in another
+/// process finds the file unlocked. It looks every [`connection::BUSY_PAUSE`].
+const REST_EVERY: Duration = Duration::from_millis(500);
+const REST: Duration = connection::BUSY_PAUSE.saturating_mul(3);
 
 pub(super) struct Writer {
     queue: Arc<Queue>,
@@ -62,13 +67,18 @@ impl Writer {
         Ok(Self { queue, thread })
     }
 
-    pub(super) async fn submit<T, F>(&self, weight: Weight, work: F) -> Result<T, Fault>
+    pub(super) async fn submit<T, F>(
+        &self,
+        domain: DomainId,
+        weight: Weight,
+        work: F,
+    ) -> Result<T, Fault>
     where
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
     {
         let (command, answer) = Command::new(work);
-        self.queue.push(Box::new(command), weight).await?;
+        self.queue.push(domain, Box::new(command), weight).await?;
         answer.await.unwrap_or(Err(StoreError::Closed.into()))
     }
 
@@ -104,7 +114,13 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, queue: &Queue) {
-        while let Some(first) = queue.first() {
+        let mut rested = Instant::now();
+        loop {
+            let idle_since = Instant::now();
+            let Some(first) = queue.first() else { return };
+            if idle_since.elapsed() >= REST {
+                rested = Instant::now();
+            }
             self.gauges.at_work.store(true, Ordering::Relaxed);
             let mut group = Vec::new();
             let done = self.run_group(first, &mut group, queue);
@@ -115,13 +131,17 @@ impl Worker {
                     queued.member.fail(&format!("the write could not be committed: {e}"));
                 }
             }
-            for QueuedCommand { member, weight, since } in group {
+            for QueuedCommand { member, weight, since, .. } in group {
                 if weight != Weight::Long {
                     self.gauges.note_write(since.elapsed());
                 }
                 member.answer();
             }
             self.gauges.at_work.store(false, Ordering::Relaxed);
+            if rested.elapsed() >= REST_EVERY {
+                std::thread::sleep(REST);
+                rested = Instant::now();
+            }
         }
     }
 
@@ -212,7 +232,7 @@ fn run_members(
     if let Some((now, last_member)) = context.runnable_at.get().zip(last_member) {
         let (member, since) = (last_member(now), Instant::now());
         // It is answered first: a caller that gets its answer may look at the wake-up counter.
-        group.insert(0, QueuedCommand { member, weight: Weight::Long, since });
+        group.insert(0, QueuedCommand { member, weight: Weight::Long, since, place: None });
         run_member(conn, group[0].member.as_mut(), &context)?;
     }
     execute(conn, "COMMIT")

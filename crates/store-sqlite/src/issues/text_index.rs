@@ -46,7 +46,7 @@ pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool
     let planned = engine.read_throttled(NO_DOMAIN, None, true, move |conn, _| plan(conn)).await?;
     let Some(step) = planned else { return Ok(false) };
     let indexed = engine
-        .write_weighing(Weight::Long, move |conn, _| {
+        .write_in(NO_DOMAIN, Weight::Long, move |conn, _| {
             let indexed = text_index::apply(&Tx(conn), &step)?;
             failpoint::reached(Failpoint::IndexTextsBeforeCommit);
             Ok(indexed)

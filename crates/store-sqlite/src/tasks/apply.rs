@@ -30,7 +30,7 @@ pub(crate) async fn apply(
         .as_ref()
         .map_or(Weight::Long, |planned| Weight::of_bytes(planned.records.packed_bytes()));
     let (applied, spent) = engine
-        .write_weighing(weight, move |conn, context| {
+        .write_in(command.domain, weight, move |conn, context| {
             let limit = WorkLimit::begin(CHUNK_WORK_MAX);
             let mut chunk = Chunk::new(conn, (context, &limit), &command);
             let planned = match planned {

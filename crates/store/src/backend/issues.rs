@@ -100,7 +100,8 @@ impl<B: Backend> Issues for B {
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        write_issues(self, domain, move |tx| write::edit_many(&tx, &command))
+        let edited = self.write_long_in(domain, move |tx| write::edit_many(&tx, &command));
+        note_issues(self, domain, edited)
     }
 
     fn reference_faults(
@@ -145,7 +146,15 @@ fn write_issues<B: Backend, T: Send + 'static>(
     domain: DomainId,
     work: impl Fn(B::DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
 ) -> StoreFuture<'_, T> {
-    let written = backend.write_in(domain, work);
+    note_issues(backend, domain, backend.write_in(domain, work))
+}
+
+/// Lets the backend know that issues were written.
+fn note_issues<'b, B: Backend, T: Send + 'static>(
+    backend: &'b B,
+    domain: DomainId,
+    written: StoreFuture<'b, T>,
+) -> StoreFuture<'b, T> {
     Box::pin(async move {
         let answer = written.await?;
         backend.issues_written(domain);

@@ -12,6 +12,7 @@ mod quotas;
 mod reads;
 mod rows;
 mod tasks;
+mod writes;
 
 use std::pin::Pin;
 
@@ -435,6 +436,12 @@ pub(crate) const CASES: &[Case] = &[
         attack!(reads::fair_reads),
     )
     .long(),
+    Case::new(
+        "writes",
+        "wide-edits",
+        "a write waits for few edits of another domain, and each writes at most 8 MiB",
+        attack!(writes::wide_edits),
+    ),
     Case::new(
         "tasks",
         "deaths",

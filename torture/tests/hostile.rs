@@ -67,6 +67,7 @@ attacks!(sqlite:
     killed_backup,
     modes,
     foreign_file,
+    quota_log,
     wide_edits,
 );
 

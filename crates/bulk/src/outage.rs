@@ -1,10 +1,14 @@
 //! Logs an outage of the store when it begins, once a minute, and when it ends, however many
-//! requests fail in between. The store itself logs the outage of a node. Other errors are logged
-//! each time. Remembers the end of the last outage: leases that ran out until then say nothing
-//! about the servers that had them.
+//! requests fail in between. The store itself logs the outage of a node. A task that waits for the
+//! quota of its domain is logged when the wait begins. Other errors are logged each time. Remembers
+//! the end of the last outage: leases that ran out until then say nothing about the servers that
+//! had them.
 
+use std::collections::BTreeSet;
+
+use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use caseload_store::{OutageLine, OutageLog, StoreError};
+use caseload_store::{ClaimedTask, OutageLine, OutageLog, StoreError};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -17,11 +21,14 @@ struct Times {
     log: OutageLog,
     /// When the last one ended; the least number if there was none.
     ended: UnixMillis,
+    /// Domains whose tasks wait for their quota.
+    out_of_quota: BTreeSet<DomainId>,
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Self { log: OutageLog::default(), ended: UnixMillis(i64::MIN) }
+        let (log, out_of_quota) = (OutageLog::default(), BTreeSet::new());
+        Self { log, ended: UnixMillis(i64::MIN), out_of_quota }
     }
 }
 
@@ -35,6 +42,19 @@ impl Outage {
             let seconds = lasted.as_secs();
             tracing::warn!(seconds, "the store answers again: bulk action tasks go on");
         }
+    }
+
+    /// Logs that a task waits for the quota of its domain, if no task of it does yet.
+    pub(crate) fn quota_reached(&self, claim: &ClaimedTask, fault: &StoreError) {
+        if self.0.lock().out_of_quota.insert(claim.domain) {
+            let (task_id, domain) = (&claim.task.id, claim.domain_name.as_str());
+            tracing::warn!(task_id, domain, %fault, "a bulk action task waits for its quota");
+        }
+    }
+
+    /// Records that a task of the domain had room.
+    pub(crate) fn quota_has_room(&self, domain: DomainId) {
+        self.0.lock().out_of_quota.remove(&domain);
     }
 
     /// Since when the store has answered: `now` during an outage.

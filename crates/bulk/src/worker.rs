@@ -58,10 +58,16 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
 async fn work(context: &Context, claim: &ClaimedTask) -> Option<bool> {
     let task_id = &claim.task.id;
     match tokio::spawn(process(context.clone(), claim.clone())).await {
-        Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => None,
+        Ok(Ok(())) => {
+            context.outage.quota_has_room(claim.domain);
+            None
+        }
+        Ok(Err(StoreError::LeaseLost | StoreError::Closed)) => None,
         Ok(Err(fault)) => {
             if fault.outage().is_some() {
                 context.outage.report(&fault, "a bulk action task waits");
+            } else if matches!(fault, StoreError::QuotaExceeded(_)) {
+                context.outage.quota_reached(claim, &fault);
             } else {
                 tracing::error!(task_id, %fault, "a bulk action task met a fault");
             }

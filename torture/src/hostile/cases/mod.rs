@@ -412,6 +412,12 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("quotas", "quota-bytes", "a domain stores at most its quota", attack!(quotas::bytes)),
     Case::new(
         "quotas",
+        "quota-log",
+        "a task that waits for its quota is one line of the log",
+        attack!(quotas::log),
+    ),
+    Case::new(
+        "quotas",
         "quota-tasks",
         "a domain has at most its quota of tasks",
         attack!(quotas::tasks),

@@ -1,5 +1,7 @@
 //! Quotas of a domain: its stored bytes, its tasks and its requests.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -8,6 +10,8 @@ use crate::hostile::arena::Arena;
 
 /// Requests after which a quota must have shown.
 const REQUESTS: usize = 400;
+/// The time in which a task that waits for its quota is tried three times.
+const TRIES: Duration = Duration::from_secs(12);
 /// Tasks that are submitted at once.
 const TASKS: usize = 20;
 
@@ -25,6 +29,22 @@ pub(super) async fn bytes(arena: &mut Arena) -> Result<String> {
         answer.good()?;
     }
     anyhow::bail!("{REQUESTS} issues of 150 kB fit into 2 MB")
+}
+
+pub(super) async fn log(arena: &mut Arena) -> Result<String> {
+    // There is room for the entries as they are packed, and not for the profiles.
+    arena.command(&["domain", "edit", "hostile", "--quota-bytes", "100000"])?;
+    let city = "x".repeat(1000);
+    let entry = |n: u32| {
+        format!("{}\n", json!({"identities": [{"uid": n.to_string()}], "last_city": city}))
+    };
+    let lines: String = (0..2000).map(entry).collect();
+    arena.hostile.submit("create_core_profiles", lines.into_bytes()).await?.good()?;
+    tokio::time::sleep(TRIES).await;
+    let log = arena.log.text();
+    let lines = log.lines().filter(|line| line.contains("quota")).count();
+    ensure!(lines == 1 && !log.contains("ERROR"), "{lines} lines in {TRIES:?}: {log}");
+    Ok(format!("1 line in {TRIES:?}"))
 }
 
 pub(super) async fn tasks(arena: &mut Arena) -> Result<String> {

@@ -4,9 +4,11 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{
+    array, closed, described, into_members, object, schema, string, text, words,
+};
 use crate::openapi::operation::{Operation, json_content};
-use crate::openapi::parameters::{instant, path_id, spellings};
+use crate::openapi::parameters::{instant, path_id, spelled};
 
 const FORM_ERRORS: [ErrorCode; 8] = [
     ErrorCode::InvalidRequest,
@@ -118,22 +120,15 @@ pub(crate) fn parameters() -> Value {
     json!({"key_id": path_id("key_id", "The id of an API key.", "key-5f0c91d2a7b4")})
 }
 
-/// A field of a form, with its other spelling.
-fn field(name: &str, mut described: Value) -> Value {
-    if let Some(both) = spellings(name) {
-        described["x-spellings"] = json!(both);
-    }
-    described
-}
-
 fn access() -> Value {
-    json!({"type": "string", "enum": ["read", "write", "admin"],
-        "description": "`admin` includes `write`, `write` includes `read`."})
+    described(
+        "`admin` includes `write`, `write` includes `read`.",
+        words(&["read", "write", "admin"]),
+    )
 }
 
 /// A key, with `more` members.
 fn key_schema(more: &[&str]) -> Value {
-    let text = || json!({"type": "string"});
     let time = || {
         let mut time = instant();
         time["type"] = json!(["integer", "null"]);
@@ -142,44 +137,37 @@ fn key_schema(more: &[&str]) -> Value {
     let mut names = vec!["id", "name", "access", "state", "created_at"];
     names.extend(more);
     let mut properties = json!({
-        "id": text(), "name": text(), "access": access(),
-        "state": {"type": "string", "enum": ["active", "expired", "revoked"]},
+        "id": string(), "name": string(), "access": access(),
+        "state": words(&["active", "expired", "revoked"]),
         "created_at": instant(), "last_used_at": time(), "expires_at": time(),
         "revoked_at": time(),
     });
     if !more.is_empty() {
-        properties["secret"] =
-            json!({"type": "string", "description": "The key, shown only this once."});
+        properties["secret"] = text("The key, shown only this once.");
     }
-    json!({"type": "object", "required": names, "properties": properties})
+    object(&names, properties)
 }
 
 pub(crate) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
     let line = |description: &str| {
         json!({
             "type": "string", "minLength": 1, "maxLength": 255, "description": description,
         })
     };
-    let form = |required: &[&str], properties: Value| {
-        json!({"type": "object", "required": required, "properties": properties,
-               "additionalProperties": false})
-    };
+    let form =
+        |required: &[&str], fields: Value| closed(object(required, spelled(into_members(fields))));
     let count = || json!({"type": ["integer", "null"], "minimum": 0});
-    let mut expires = instant();
-    expires["description"] =
-        "When the key ends, in Unix milliseconds; without it, it does not.".into();
+    let expires = "When the key ends, in Unix milliseconds; without it, it does not.";
     let author =
         "The author of messages and notes that no agent signs. After an empty text, `Desk`.";
     let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";
     json!({
         "Key": key_schema(&[]),
         "NewKey": key_schema(&["secret"]),
-        "KeyList": {"type": "object", "required": ["keys"],
-            "properties": {"keys": {"type": "array", "items": schema("Key")}}},
+        "KeyList": object(&["keys"], json!({"keys": array(schema("Key"))})),
         "KeyForm": form(&[], json!({
             "name": line("The name of the key in lists."), "access": access(),
-            "expires_at": field("expires_at", expires),
+            "expires_at": described(expires, instant()),
         })),
         "AppForm": form(&["title"], json!({"title": line("The title of the app.")})),
         "AgentForm": form(&["name", "email"], json!({
@@ -187,22 +175,19 @@ pub(crate) fn schemas() -> Value {
         })),
         "QueueForm": form(&["name"], json!({"name": line("The name of the queue.")})),
         "SettingsForm": form(&[], json!({
-            "desk_name": field("desk_name",
-                json!({"type": "string", "maxLength": 255, "description": author})),
-            "desk_email": field("desk_email",
-                json!({"type": "string", "maxLength": 255, "description": address})),
+            "desk_name": {"type": "string", "maxLength": 255, "description": author},
+            "desk_email": {"type": "string", "maxLength": 255, "description": address},
         })),
-        "Settings": {
-            "type": "object",
-            "required": ["domain", "created_at", "desk_name", "desk_email", "quotas", "usage"],
-            "properties": {
-                "domain": text(), "created_at": instant(), "desk_name": text(),
-                "desk_email": text(),
+        "Settings": object(
+            &["domain", "created_at", "desk_name", "desk_email", "quotas", "usage"],
+            json!({
+                "domain": string(), "created_at": instant(), "desk_name": string(),
+                "desk_email": string(),
                 "quotas": {"type": "object", "properties":
                     {"bytes": count(), "tasks": count(), "requests_per_minute": count()}},
                 "usage": {"type": "object", "properties":
                     {"bytes": {"type": "integer"}, "tasks": {"type": "integer"}}},
-            },
-        },
+            }),
+        ),
     })
 }

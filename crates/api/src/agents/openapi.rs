@@ -5,7 +5,7 @@ use caseload_model::issue_query::PAGE_SIZE_MAX;
 use serde_json::{Value, json};
 
 use crate::admin::openapi::creation;
-use crate::openapi::json::schema;
+use crate::openapi::json::{array, map, object, schema, string};
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::query_words;
 
@@ -61,34 +61,26 @@ pub(crate) fn parameters() -> Value {
 }
 
 pub(crate) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
-    let list = |items: Value| json!({"type": "array", "items": items});
-    let map = || json!({"type": "object", "additionalProperties": true});
     json!({
-        "Agent": {
-            "type": "object",
-            "required": ["id", "name", "email", "role", "team_name"],
-            "properties": {
-                "id": text(),
-                "name": text(),
-                "email": text(),
-                "role": text(),
-                "team_name": text(),
-                "avatar": {"type": ["string", "null"]},
-                "availability": {"type": ["object", "null"], "additionalProperties": true},
-                "groups": list(map()),
-            },
-        },
-        "AgentEnvelope": {
-            "type": "object",
-            "required": ["page", "page-size", "profiles", "total-profiles", "total-pages"],
-            "properties": {
+        "Agent": object(&["id", "name", "email", "role", "team_name"], json!({
+            "id": string(),
+            "name": string(),
+            "email": string(),
+            "role": string(),
+            "team_name": string(),
+            "avatar": {"type": ["string", "null"]},
+            "availability": {"type": ["object", "null"], "additionalProperties": true},
+            "groups": array(map()),
+        })),
+        "AgentEnvelope": object(
+            &["page", "page-size", "profiles", "total-profiles", "total-pages"],
+            json!({
                 "page": {"type": "integer", "minimum": 1},
                 "page-size": {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX},
-                "profiles": list(schema("Agent")),
+                "profiles": array(schema("Agent")),
                 "total-profiles": {"type": "integer", "minimum": 0},
                 "total-pages": {"type": "integer", "minimum": 1},
-            },
-        },
+            }),
+        ),
     })
 }

@@ -4,7 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::admin::openapi::creation;
-use crate::openapi::json::schema;
+use crate::openapi::json::{array, map, object, schema, string};
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::{instant, path_id};
 
@@ -46,29 +46,21 @@ pub(crate) fn parameters() -> Value {
 }
 
 pub(crate) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
-    let list = |items: Value| json!({"type": "array", "items": items});
-    let map = || json!({"type": "object", "additionalProperties": true});
     json!({
-        "App": {
-            "type": "object",
-            "required": ["id", "title", "publish_id", "platform_ids", "platforms", "sections"],
-            "properties": {
-                "id": text(),
-                "title": text(),
-                "publish_id": text(),
-                "platform_ids": list(text()),
-                "platforms": list(map()),
+        "App": object(
+            &["id", "title", "publish_id", "platform_ids", "platforms", "sections"],
+            json!({
+                "id": string(),
+                "title": string(),
+                "publish_id": string(),
+                "platform_ids": array(string()),
+                "platforms": array(map()),
                 "logo": {"type": ["string", "null"]},
-                "sections": list(map()),
+                "sections": array(map()),
                 "created_at": instant(),
-            },
-        },
-        "AppList": {
-            "type": "object",
-            "required": ["apps"],
-            "properties": {"apps": list(schema("App"))},
-        },
+            }),
+        ),
+        "AppList": object(&["apps"], json!({"apps": array(schema("App"))})),
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::session::SESSION_HOURS;
 use crate::openapi::headers::QUOTA;
-use crate::openapi::json::schema;
+use crate::openapi::json::{object, schema, string, text};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{instant, path_id};
 
@@ -93,7 +93,6 @@ pub(crate) fn parameters() -> Value {
 }
 
 pub(crate) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
     json!({
         "SignIn": {
             "type": "object",
@@ -102,25 +101,24 @@ pub(crate) fn schemas() -> Value {
             "maxProperties": 1,
             "additionalProperties": false,
             "properties": {
-                "key": {"type": "string", "description": "An API key."},
-                "code": {"type": "string", "description": "The code of a one-time link."},
+                "key": text("An API key."),
+                "code": text("The code of a one-time link."),
             },
         },
-        "Session": {
-            "type": "object",
-            "required": [
+        "Session": object(
+            &[
                 "key_id", "key_name", "access", "domain", "expires_at", "version", "features",
             ],
-            "properties": {
-                "key_id": text(),
-                "key_name": text(),
+            json!({
+                "key_id": string(),
+                "key_name": string(),
                 "access": {"type": "string", "enum": ["read", "write", "admin"]},
-                "domain": text(),
+                "domain": string(),
                 "expires_at": instant(),
-                "version": {"type": "string", "description": "The version of the server."},
-                "features": {"type": "array", "items": text(),
+                "version": text("The version of the server."),
+                "features": {"type": "array", "items": string(),
                     "description": "The abilities that a server of another version may lack."},
-            },
-        },
+            }),
+        ),
     })
 }

@@ -3,7 +3,7 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{object, schema, string};
 use crate::openapi::operation::Operation;
 use crate::openapi::parameters::path_id;
 
@@ -49,20 +49,16 @@ pub(crate) fn parameters() -> Value {
 pub(crate) fn schemas() -> Value {
     let url = json!({"type": "string", "format": "uri-reference"});
     json!({
-        "FrontPage": {
-            "type": "object",
-            "required": ["name", "version", "description", "links"],
-            "properties": {
-                "name": {"const": "Caseload"},
-                "version": {"type": "string"},
-                "description": {"type": "string"},
-                "links": {
-                    "type": "object",
-                    "required": ["openapi", "docs"],
-                    "additionalProperties": url,
-                },
+        "FrontPage": object(&["name", "version", "description", "links"], json!({
+            "name": {"const": "Caseload"},
+            "version": string(),
+            "description": string(),
+            "links": {
+                "type": "object",
+                "required": ["openapi", "docs"],
+                "additionalProperties": url,
             },
-        },
+        })),
     })
 }
 

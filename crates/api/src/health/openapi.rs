@@ -3,7 +3,7 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{object, schema};
 use crate::openapi::operation::{Operation, json_content};
 
 pub(crate) fn paths() -> Value {
@@ -26,10 +26,6 @@ pub(crate) fn paths() -> Value {
 
 pub(crate) fn schemas() -> Value {
     json!({
-        "Health": {
-            "type": "object",
-            "required": ["status"],
-            "properties": {"status": {"const": "ok"}},
-        },
+        "Health": object(&["status"], json!({"status": {"const": "ok"}})),
     })
 }

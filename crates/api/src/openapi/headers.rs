@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::json::string;
+
 /// The headers of every answer.
 pub(crate) const ALWAYS: [&str; 1] = ["X-Request-Id"];
 /// The headers of every answer on a guarded path.
@@ -15,7 +17,6 @@ pub(crate) const QUOTA: [&str; 5] = [
 ];
 
 pub(crate) fn headers() -> Value {
-    let text = || json!({"type": "string"});
     let count = || json!({"type": "integer", "minimum": 0});
     json!({
         "X-Request-Id": required(
@@ -37,16 +38,16 @@ pub(crate) fn headers() -> Value {
             1_767_225_660_000_u64,
         ),
         "RateLimit-Policy":
-            required("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
+            required("Requests and seconds of a window.", string(), "\"key\";q=1500;w=60"),
         "RateLimit":
-            required("Requests and seconds that remain in it.", text(), "\"key\";r=1499;t=60"),
+            required("Requests and seconds that remain in it.", string(), "\"key\";r=1499;t=60"),
         "Retry-After": header("How many seconds to wait before the next try.", count(), 1),
         "Retry-After-Always":
             required("How many seconds to wait before the next try.", count(), 10),
         "Link": header(
             "RFC 8288: `first`, `prev`, `next` and `last` with the caller's own parameters. No \
              target answers with an error.",
-            text(),
+            string(),
             "<https://desk.example/v1/acme/issues?state=new&page=2>; rel=\"next\"",
         ),
         "Location": required(
@@ -59,19 +60,19 @@ pub(crate) fn headers() -> Value {
             json!({"type": "string", "enum": ["true"]}),
             "true",
         ),
-        "ETag": required("The tag of this answer, for `If-None-Match`.", text(), "\"a1\""),
-        "Tag": header("The tag of a page. A stream has none.", text(), "W/\"a1\""),
-        "Accept-Ranges": header("The server accepts ranges of bytes.", text(), "bytes"),
+        "ETag": required("The tag of this answer, for `If-None-Match`.", string(), "\"a1\""),
+        "Tag": header("The tag of a page. A stream has none.", string(), "W/\"a1\""),
+        "Accept-Ranges": header("The server accepts ranges of bytes.", string(), "bytes"),
         "Content-Range":
-            required("The range of bytes, and the file size.", text(), "bytes 0-99/1234"),
+            required("The range of bytes, and the file size.", string(), "bytes 0-99/1234"),
         "Content-Disposition": header(
             "With `download=true`: the name of the file.",
-            text(),
+            string(),
             "attachment; filename=\"create_core_profiles-019b7716-results.json.gz\"",
         ),
         "WWW-Authenticate":
-            required("How to authenticate.", text(), "Basic realm=\"caseload\", Bearer"),
-        "Allow": required("The methods of the path.", text(), "GET,HEAD"),
+            required("How to authenticate.", string(), "Basic realm=\"caseload\", Bearer"),
+        "Allow": required("The methods of the path.", string(), "GET,HEAD"),
     })
 }
 

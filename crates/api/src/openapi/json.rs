@@ -1,5 +1,5 @@
-//! Building blocks of the description: references to schemas, values that may be null, and maps
-//! joined into one.
+//! Building blocks of the description: schemas of common shapes, references to schemas, values that
+//! may be null, and maps joined into one.
 
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,62 @@ pub(crate) fn schema(name: &str) -> Value {
 pub(crate) fn described(description: &str, mut schema: Value) -> Value {
     schema["description"] = description.into();
     schema
+}
+
+/// A text without a description.
+pub(crate) fn string() -> Value {
+    json!({"type": "string"})
+}
+
+/// A text with a description.
+pub(crate) fn text(description: &str) -> Value {
+    described(description, string())
+}
+
+/// One of these words.
+pub(crate) fn words(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+/// The words of a table.
+pub(crate) fn names<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().copied().map(name).collect()
+}
+
+/// An integer of at least `minimum`.
+pub(crate) fn integer(minimum: u64, description: &str) -> Value {
+    described(description, json!({"type": "integer", "minimum": minimum}))
+}
+
+/// A list of these.
+pub(crate) fn array(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+/// A map with any members.
+pub(crate) fn map() -> Value {
+    json!({"type": "object", "additionalProperties": true})
+}
+
+/// A map with these members, of which it always has those in `required`.
+pub(crate) fn object(required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// The same with a description.
+pub(crate) fn record(description: &str, required: &[&str], properties: Value) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
+        "required": required,
+        "properties": properties,
+    })
+}
+
+/// The map without members other than those described.
+pub(crate) fn closed(mut object: Value) -> Value {
+    object["additionalProperties"] = false.into();
+    object
 }
 
 /// A record as the value of a map, or null.

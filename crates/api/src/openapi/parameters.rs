@@ -7,13 +7,14 @@ use caseload_model::issue_query::{COLUMNS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX}
 use caseload_model::parameters::BOUND_MS_MAX;
 use serde_json::{Value, json};
 
+use super::json::{string, words as one_of};
+
 /// A query parameter of plain text.
 pub(crate) fn query(name: &str, description: &str, schema: Value) -> Value {
-    let mut parameter = json!({
+    let parameter = json!({
         "name": name, "in": "query", "description": description, "schema": schema,
     });
-    spell(&mut parameter, name);
-    parameter
+    with_spellings(name, parameter)
 }
 
 /// A query parameter whose value is JSON, percent-encoded. It is a text with the schema of its
@@ -54,9 +55,8 @@ pub(crate) const OTHER_LISTS: &str =
 
 /// A query parameter of words separated by commas, or as a JSON array.
 pub(crate) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
-    let word = json!({"type": "string", "enum": words});
-    let schema = json!({"type": "array", "minItems": 1, "items": word});
-    let mut parameter = query(name, &format!("{description} {OTHER_LISTS}"), schema);
+    let list = json!({"type": "array", "minItems": 1, "items": one_of(words)});
+    let mut parameter = query(name, &format!("{description} {OTHER_LISTS}"), list);
     parameter["style"] = "form".into();
     parameter["explode"] = false.into();
     parameter["example"] = json!([words[0]]);
@@ -85,10 +85,19 @@ pub(crate) fn spellings(name: &str) -> Option<[String; 2]> {
     name.contains(['-', '_']).then(|| [name.replace('_', "-"), name.replace('-', "_")])
 }
 
-fn spell(parameter: &mut Value, name: &str) {
+fn with_spellings(name: &str, mut described: Value) -> Value {
     if let Some(both) = spellings(name) {
-        parameter["x-spellings"] = json!(both);
+        described["x-spellings"] = json!(both);
     }
+    described
+}
+
+/// The fields of a form, each with both of its spellings.
+pub(crate) fn spelled<N: AsRef<str>>(fields: impl IntoIterator<Item = (N, Value)>) -> Value {
+    let spelled = fields
+        .into_iter()
+        .map(|(name, field)| (name.as_ref().to_owned(), with_spellings(name.as_ref(), field)));
+    Value::Object(spelled.collect())
 }
 
 /// A reference to a parameter.
@@ -133,7 +142,7 @@ pub(crate) fn common() -> Value {
             "X-Request-Id",
             "A request id of the caller's choice. The server replaces one that does not have 1 to \
              128 visible ASCII characters.",
-            json!({"type": "string"}),
+            string(),
         ),
         "Idempotency-Key": header(
             "Idempotency-Key",
@@ -151,7 +160,7 @@ pub(crate) fn common() -> Value {
             "format",
             "The format of the list. Without it, `Accept` chooses between `application/json`, \
              JSON lines and `text/csv`.",
-            json!({"type": "string", "enum": ["json", "jsonl", "ndjson", "csv"]}),
+            one_of(&["json", "jsonl", "ndjson", "csv"]),
         ),
         "page": query(
             "page",

@@ -7,61 +7,40 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::headers::{self, ALWAYS, QUOTA};
-use super::json::schema;
+use super::json::{described, integer, names, record, schema, string, text, words};
 
 pub(crate) fn schemas() -> Value {
-    let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let task = |about| described(about, json!({"type": "string", "format": "uuid"}));
     json!({
-        "Problem": {
-            "type": "object",
-            "description": "An error (RFC 9457). With several faults, `code` is that of the first.",
-            "required": ["type", "title", "status", "detail", "code", "request_id"],
-            "properties": {
+        "Problem": record(
+            "An error (RFC 9457). With several faults, `code` is that of the first.",
+            &["type", "title", "status", "detail", "code", "request_id"],
+            json!({
                 "type": {"type": "string", "format": "uri-reference"},
-                "title": {"type": "string", "description": "The same for each code."},
+                "title": text("The same for each code."),
                 "status": {"type": "integer", "minimum": 400, "maximum": 599},
-                "detail": {"type": "string", "description": "The cause, and how to correct it."},
+                "detail": text("The cause, and how to correct it."),
                 "code": schema("ErrorCode"),
-                "request_id": {"type": "string"},
+                "request_id": string(),
                 "errors": {
                     "type": "array",
                     "description": "All faults of the request.",
                     "minItems": 1,
                     "items": schema("Fault"),
                 },
-                "retried_by": {
-                    "type": "string",
-                    "format": "uuid",
-                    "description": "Only with `already_retried`: the id of the task that retries \
-                                    this one.",
-                },
-                "run_by": {
-                    "type": "string",
-                    "format": "uuid",
-                    "description": "Only with `already_run`: the id of the task that runs the \
-                                    payload of this dry run.",
-                },
-            },
-        },
-        "Fault": {
-            "type": "object",
-            "description": "One fault of a request.",
-            "required": ["parameter", "code", "detail"],
-            "properties": {
-                "parameter": {
-                    "type": "string",
-                    "description": "The query parameter, form field or part of the path.",
-                },
-                "line": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": "The line of the payload, from 1.",
-                },
-                "code": schema("ErrorCode"),
-                "detail": {"type": "string"},
-            },
-        },
-        "ErrorCode": {"type": "string", "enum": codes},
+                "retried_by": task("Only with `already_retried`: the id of the task that retries \
+                                    this one."),
+                "run_by": task("Only with `already_run`: the id of the task that runs the payload \
+                                of this dry run."),
+            }),
+        ),
+        "Fault": record("One fault of a request.", &["parameter", "code", "detail"], json!({
+            "parameter": text("The query parameter, form field or part of the path."),
+            "line": integer(1, "The line of the payload, from 1."),
+            "code": schema("ErrorCode"),
+            "detail": string(),
+        })),
+        "ErrorCode": words(&names(ErrorCode::ALL, ErrorCode::as_str)),
     })
 }
 
@@ -102,7 +81,6 @@ fn response(codes: &[ErrorCode], guarded: bool) -> Value {
     let status = codes[0].status();
     let titles: Vec<_> =
         codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.title())).collect();
-    let words: Vec<_> = codes.iter().map(|code| code.as_str()).collect();
     let examples: Map<_, _> =
         codes.iter().map(|code| (code.as_str().to_owned(), refer(*code))).collect();
     let quota = if guarded { &QUOTA[..] } else { &[] };
@@ -112,13 +90,12 @@ fn response(codes: &[ErrorCode], guarded: bool) -> Value {
         }
         _ => own_headers(status),
     };
-    let names = own.iter().chain(&ALWAYS).chain(quota).copied();
     json!({
         "description": format!("{}.", titles.join("; ")),
-        "headers": headers::refer(names),
+        "headers": headers::refer(own.iter().chain(&ALWAYS).chain(quota).copied()),
         "content": {"application/problem+json": {
             "schema": schema("Problem"),
-            "x-error-codes": words,
+            "x-error-codes": names(codes, ErrorCode::as_str),
             "examples": examples,
         }},
     })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::issues::openapi::filters::profile_fields;
 use crate::issues::openapi::{cursor_envelope_of, envelope};
-use crate::openapi::json::{merged, schema};
+use crate::openapi::json::{array, merged, schema, string, words};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 use crate::openapi::parameters::{path_id, query, query_columns, query_json};
 
@@ -66,7 +66,7 @@ struct Words {
     example: Value,
 }
 
-fn words(kind: ProfileKind) -> Words {
+fn words_of(kind: ProfileKind) -> Words {
     let key = kind.as_str();
     match kind {
         ProfileKind::Core => Words {
@@ -99,7 +99,7 @@ fn words(kind: ProfileKind) -> Words {
 }
 
 fn list(kind: ProfileKind) -> Value {
-    let Words { noun, record, key, own, example } = words(kind);
+    let Words { noun, record, key, own, example } = words_of(kind);
     let mut page = json!({"page": 1, "page-size": 100});
     page[key] = json!([example]);
     page["total-hits"] = 1.into();
@@ -134,7 +134,7 @@ fn list(kind: ProfileKind) -> Value {
 }
 
 fn single(kind: ProfileKind) -> Value {
-    let Words { noun, record, example, .. } = words(kind);
+    let Words { noun, record, example, .. } = words_of(kind);
     let (id, includes) = match kind {
         ProfileKind::Core => ("core_profile_id", CORE_INCLUDES),
         ProfileKind::App => ("pid", APP_INCLUDES),
@@ -168,15 +168,14 @@ pub(crate) fn parameters() -> Value {
 
 /// A list of alternatives.
 fn any(name: &str, description: &str, example: Value) -> Value {
-    any_of(name, description, &json!({"type": "string"}), example)
+    any_of(name, description, string(), example)
 }
 
 /// A list of alternatives of one schema.
-fn any_of(name: &str, description: &str, item: &Value, example: Value) -> Value {
+fn any_of(name: &str, description: &str, item: Value, example: Value) -> Value {
     let description =
         format!("{description} A profile with any of them matches; an empty list matches none.");
-    let items = json!({"type": "array", "items": item});
-    query_json(name, &description, items, example)
+    query_json(name, &description, array(item), example)
 }
 
 fn ids() -> Value {
@@ -203,7 +202,7 @@ fn ids() -> Value {
         "core-profile-ids": any_of(
             "ids",
             "Ids of core profiles.",
-            &json!({"oneOf": [
+            json!({"oneOf": [
                 {"type": "string", "pattern": "^[0-9]+$"},
                 {"type": "integer", "minimum": 0},
             ]}),
@@ -225,9 +224,9 @@ fn fields() -> Value {
     let condition = json!({
         "type": "object",
         "properties": {
-            "and": {"type": "array", "items": {"type": "string"}},
-            "or": {"type": "array", "items": {"type": "string"}},
-            "nor": {"type": "array", "items": {"type": "string"}},
+            "and": array(string()),
+            "or": array(string()),
+            "nor": array(string()),
             "exists": {"enum": ["true", "false", true, false]},
         },
         "additionalProperties": false,
@@ -243,13 +242,13 @@ fn fields() -> Value {
         "country": any_of(
             "country",
             "Countries, by code or by English name: `DE` finds `Germany`.",
-            &json!({"type": "string", "format": "country"}),
+            json!({"type": "string", "format": "country"}),
             json!(["DE"]),
         ),
         "language": any_of(
             "language",
             "Codes of ISO 639-1, in any case.",
-            &json!({"type": "string", "format": "language"}),
+            json!({"type": "string", "format": "language"}),
             json!(["de"]),
         ),
         "user-vip-segment": any("user-vip-segment", "Compared exactly.", json!(["gold"])),
@@ -273,8 +272,7 @@ fn fields() -> Value {
 
 fn view() -> Value {
     let include = |word: &str, description: &str| {
-        let words = json!({"type": "array", "items": {"enum": [word]}});
-        query_json("includes", description, words, json!([word]))
+        query_json("includes", description, array(json!({"enum": [word]})), json!([word]))
     };
     let columns = |kind: ProfileKind, example: &str| {
         let example = json!([example, "custom_fields.plan"]);
@@ -302,7 +300,7 @@ fn position() -> Value {
             "sort-by",
             "The time that the list is sorted by. The default is the creation time, or the update \
              time if the query has a bound on it.",
-            json!({"type": "string", "enum": ["creation-time", "update-time"]}),
+            words(&["creation-time", "update-time"]),
         ),
         "profile-cursor": query(
             "cursor",

@@ -4,7 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::admin::openapi::creation;
-use crate::openapi::json::schema;
+use crate::openapi::json::{array, object, schema, string};
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
@@ -31,17 +31,14 @@ fn create() -> Value {
 }
 
 pub(crate) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
     json!({
-        "QueueList": {
-            "type": "object",
-            "required": ["queues"],
-            "properties": {"queues": {"type": "array", "items": schema("Queue")}},
-        },
-        "Queue": {
-            "type": "object",
-            "required": ["id", "name", "title"],
-            "properties": {"id": text(), "name": text(), "title": text()},
-        },
+        "QueueList": object(
+            &["queues"],
+            json!({"queues": array(schema("Queue"))}),
+        ),
+        "Queue": object(
+            &["id", "name", "title"],
+            json!({"id": string(), "name": string(), "title": string()}),
+        ),
     })
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::paths::FamilyPaths;
 use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
 use crate::http::format::LINES;
-use crate::openapi::json::schema;
+use crate::openapi::json::{array, integer, names, object, record, schema, string, text};
 use crate::openapi::operation::{QUERY, json_content};
 use crate::openapi::parameters::{OTHER_LISTS, bound, query, query_words};
 
@@ -28,8 +28,8 @@ pub(super) fn paths() -> Value {
 }
 
 pub(super) fn parameters() -> Value {
-    let outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let (outcomes, codes) =
+        (names(Outcome::ALL, Outcome::as_str), names(EntryErrorCode::ALL, EntryErrorCode::as_str));
     json!({
         "outcome": query_words("outcome", "Tasks that ended in one of these ways.", &outcomes),
         "task-dry-run": query(
@@ -94,73 +94,65 @@ pub(super) fn schemas() -> Value {
     json!({
         "ErrorEnvelope": error_envelope(),
         "ErrorSummary": error_summary(),
-        "ErrorGroup": {
-            "type": "object",
-            "required": ["code", "pointer", "count", "example"],
-            "properties": {
-                "code": schema("EntryErrorCode"),
-                "pointer": {
-                    "type": ["string", "null"],
-                    "description": "RFC 6901, into the entry; null if the entry is unreadable.",
-                },
-                "count": {"type": "integer", "minimum": 1, "description": "The number of faults."},
-                "example": {
-                    "type": "object",
-                    "description": "The first fault of the group.",
-                    "required": ["index", "line", "value", "detail"],
-                    "properties": {
-                        "index": {"type": "integer", "minimum": 0},
-                        "line": {"type": "integer", "minimum": 1},
-                        "value": {"description": "The faulty value; null if there is none."},
-                        "detail": {"type": "string"},
-                    },
-                },
+        "ErrorGroup": object(&["code", "pointer", "count", "example"], json!({
+            "code": schema("EntryErrorCode"),
+            "pointer": {
+                "type": ["string", "null"],
+                "description": "RFC 6901, into the entry; null if the entry is unreadable.",
             },
-        },
+            "count": integer(1, "The number of faults."),
+            "example": record(
+                "The first fault of the group.",
+                &["index", "line", "value", "detail"],
+                json!({
+                    "index": {"type": "integer", "minimum": 0},
+                    "line": {"type": "integer", "minimum": 1},
+                    "value": {"description": "The faulty value; null if there is none."},
+                    "detail": string(),
+                }),
+            ),
+        })),
     })
 }
 
 /// A page of errors: by number with totals, by cursor with the next one.
 fn error_envelope() -> Value {
-    json!({
-        "type": "object",
-        "description": "A page of error records. Filters select whole records.",
-        "required": ["page", "page-size", "errors"],
-        "properties": {
+    record(
+        "A page of error records. Filters select whole records.",
+        &["page", "page-size", "errors"],
+        json!({
             "page": {"type": "integer", "minimum": 1},
             "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
-            "errors": {"type": "array", "items": schema("ErrorRecord")},
+            "errors": array(schema("ErrorRecord")),
             "total-hits": {"type": "integer", "minimum": 0},
             "total-pages": {"type": "integer", "minimum": 1},
             "next-cursor": {
                 "type": ["string", "null"],
                 "description": "Only by cursor: the beginning of the next page; null at the end.",
             },
-        },
-    })
+        }),
+    )
 }
 
 fn error_summary() -> Value {
-    let count = |about: &str| json!({"type": "integer", "minimum": 0, "description": about});
-    json!({
-        "type": "object",
-        "required": ["faults", "entries", "groups"],
-        "properties": {
-            "faults": count("All faults, also of groups that are left out."),
-            "entries": count("The entries that failed."),
+    object(
+        &["faults", "entries", "groups"],
+        json!({
+            "faults": integer(0, "All faults, also of groups that are left out."),
+            "entries": integer(0, "The entries that failed."),
             "groups": {
                 "type": "array",
                 "maxItems": SUMMARY_GROUPS_MAX,
                 "description": "The largest groups, each of one code at one pointer.",
                 "items": schema("ErrorGroup"),
             },
-        },
-    })
+        }),
+    )
 }
 
 fn payload(paths: &FamilyPaths) -> Value {
     let lines = json!({
-        "schema": {"type": "string", "description": "One entry per line."},
+        "schema": text("One entry per line."),
         "example": "{\"identities\":[{\"email\":\"ada@example.org\"}],\"age\":-1}\n",
     });
     let gzip = json!({"schema": {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::records;
 use super::task::{TASK_ID, completed_example, task_example};
-use crate::openapi::json::schema;
+use crate::openapi::json::{schema, text};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
@@ -191,11 +191,8 @@ impl FamilyPaths {
         let event = format!("data: {example}\n\n");
         let mut content = json_content(schema("Task"), example);
         content["text/event-stream"] = json!({
-            "schema": {
-                "type": "string",
-                "description": "Each event is one `data:` line with the whole record: one at once, \
-                                one per change, and the last one completed.",
-            },
+            "schema": text("Each event is one `data:` line with the whole record: one at once, one \
+                            per change, and the last one completed."),
             "example": event,
         });
         self.operation(

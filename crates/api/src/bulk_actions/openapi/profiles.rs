@@ -7,7 +7,9 @@ use caseload_model::profile::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::openapi::json::{described, merged, schema};
+use crate::openapi::json::{
+    self, array, closed, described, merged, object, record, schema, string,
+};
 use crate::openapi::parameters::instant;
 
 const COUNTRY: &str = "ISO 3166-1: a two- or three-letter code, or a name, in any case.";
@@ -16,8 +18,9 @@ pub(super) fn schemas() -> Value {
     json!({
         "CoreProfile": stored(
             "A core profile with every stored field.",
-            &json!({"core-profile-id": profile_id()}),
-            &merged([core_fields(false), json!({"app_profile_pids": {
+            "core-profile-id",
+            json!({"core-profile-id": profile_id()}),
+            merged([core_fields(false), json!({"app_profile_pids": {
                 "type": "array",
                 "items": pid(),
                 "description": "With `includes`: the app profiles of the same person, by code \
@@ -26,8 +29,9 @@ pub(super) fn schemas() -> Value {
         ),
         "AppProfile": stored(
             "An app profile with every stored field.",
-            &merged([json!({"pid": pid()}), app_head()]),
-            &merged([app_fields(false), json!({"core-profile-id": {
+            "pid",
+            merged([json!({"pid": pid()}), app_head()]),
+            merged([app_fields(false), json!({"core-profile-id": {
                 "type": ["string", "null"],
                 "description": "With `includes`: the core profile of the same person.",
             }})]),
@@ -96,18 +100,13 @@ fn deletion() -> Value {
     })
 }
 
-fn stored(description: &str, ids: &Value, fields: &Value) -> Value {
+fn stored(description: &str, id: &str, ids: Value, fields: Value) -> Value {
     let times = json!({
         "created_at": described("When the profile was created: Unix milliseconds.", instant()),
         "updated_at": described("When it last changed: Unix milliseconds.", instant()),
     });
-    let id = ids.as_object().and_then(|ids| ids.keys().next());
-    json!({
-        "type": "object",
-        "description": description,
-        "required": [id, "created_at", "updated_at"],
-        "properties": merged([ids.clone(), fields.clone(), times]),
-    })
+    let required = [id, "created_at", "updated_at"];
+    record(description, &required, merged([ids, fields, times]))
 }
 
 fn update(description: &str, required: &[&str], fields: Value, head: Value) -> Value {
@@ -131,13 +130,7 @@ fn update(description: &str, required: &[&str], fields: Value, head: Value) -> V
 }
 
 fn lookup(name: &str, id: Value) -> Value {
-    let properties: Map<_, _> = [(name.to_owned(), id)].into_iter().collect();
-    json!({
-        "type": "object",
-        "required": [name],
-        "properties": properties,
-        "additionalProperties": false,
-    })
+    closed(object(&[name], json!({name: id})))
 }
 
 fn profile_id() -> Value {
@@ -165,12 +158,9 @@ fn pid() -> Value {
 /// The members of an app profile that come from the issues of its author.
 fn app_head() -> Value {
     json!({
-        "app_id": described("The app of the issues.", json!({"type": "string"})),
-        "name": described("The name of the author.", json!({"type": "string"})),
-        "emails": described(
-            "The addresses of the author.",
-            json!({"type": "array", "items": {"type": "string"}}),
-        ),
+        "app_id": json::text("The app of the issues."),
+        "name": json::text("The name of the author."),
+        "emails": described("The addresses of the author.", array(string())),
     })
 }
 

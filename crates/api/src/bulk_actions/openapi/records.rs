@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::task;
 use crate::http::format::LINES;
-use crate::openapi::json::{described, merged, schema};
+use crate::openapi::json::{
+    array, described, integer, map, merged, names, object, record, schema, string, text, words,
+};
 use crate::openapi::operation::add_lines;
 use crate::openapi::parameters::instant;
 
@@ -21,25 +23,19 @@ fn of_profiles() -> Value {
         "CreatedCoreProfile": outcome(
             &["created"],
             &[],
-            json!({"core-profile-id": {
-                "type": "string",
-                "description": "The id of the new profile; absent in a dry run.",
-            }}),
+            json!({"core-profile-id": text("The id of the new profile; absent in a dry run.")}),
         ),
         "UpdatedCoreProfile": outcome(
             &["updated", "unchanged"],
             &["core-profile-id"],
-            merged([json!({"core-profile-id": {"type": "string"}}), changes()]),
+            merged([json!({"core-profile-id": string()}), changes()]),
         ),
         "UpsertedCoreProfile": outcome(
             &["created", "updated", "unchanged"],
             &[],
             merged([
-                json!({"core-profile-id": {
-                    "type": "string",
-                    "description": "The id of the profile; absent in a dry run that would create \
-                                    it.",
-                }}),
+                json!({"core-profile-id": text("The id of the profile; absent in a dry run that \
+                                                would create it.")}),
                 changes(),
             ]),
         ),
@@ -47,17 +43,14 @@ fn of_profiles() -> Value {
             &["deleted", "unchanged"],
             &[],
             json!({
-                "core-profile-id": {
-                    "type": "string",
-                    "description": "Absent if the identities belong to no profile.",
-                },
-                "pid": {"type": "string", "description": "Of an app profile."},
+                "core-profile-id": text("Absent if the identities belong to no profile."),
+                "pid": text("Of an app profile."),
             }),
         ),
         "UpdatedAppProfile": outcome(
             &["updated", "unchanged"],
             &["pid"],
-            merged([json!({"pid": {"type": "string"}}), changes()]),
+            merged([json!({"pid": string()}), changes()]),
         ),
     })
 }
@@ -69,26 +62,17 @@ fn changes() -> Value {
             "type": "object",
             "description": "Only of an `updated` entry of a dry run, with `includes=changes`: the \
                             fields that change; custom fields under dotted names.",
-            "additionalProperties": {
-                "type": "object",
-                "required": ["from", "to"],
-                "properties": {
-                    "from": {"description": "The value before; null if there is none."},
-                    "to": {"description": "The value after; null if there is none."},
-                },
-            },
+            "additionalProperties": object(&["from", "to"], json!({
+                "from": {"description": "The value before; null if there is none."},
+                "to": {"description": "The value after; null if there is none."},
+            })),
         },
-        "changes_left_out": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "Only if changes of more than 16 KiB do not fit: how many fields are \
-                            left out.",
-        },
+        "changes_left_out": integer(1, "Only if changes of more than 16 KiB do not fit: how many \
+                                        fields are left out."),
     })
 }
 
 fn of_all() -> Value {
-    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let meanings: Map<_, _> = EntryErrorCode::ALL
         .iter()
         .map(|code| (code.as_str().to_owned(), meaning(*code).into()))
@@ -127,7 +111,7 @@ fn of_all() -> Value {
         "EntryErrorCode": {
             "type": "string",
             "description": "The fault of an entry.",
-            "enum": codes,
+            "enum": names(EntryErrorCode::ALL, EntryErrorCode::as_str),
             "x-enum-descriptions": meanings,
         },
     })
@@ -188,98 +172,64 @@ const fn meaning_of_records(code: EntryErrorCode) -> &'static str {
 }
 
 fn entry_fault() -> Value {
-    json!({
-        "type": "object",
-        "required": ["code", "detail"],
-        "properties": {
+    object(
+        &["code", "detail"],
+        json!({
             "code": schema("EntryErrorCode"),
-            "pointer": {
-                "type": "string",
-                "description": "RFC 6901, into the entry: the faulty value, or the position \
-                                of a missing one.",
-            },
-            "detail": {"type": "string", "description": "The cause, and how to correct it."},
+            "pointer": text("RFC 6901, into the entry: the faulty value, or the position of a \
+                             missing one."),
+            "detail": text("The cause, and how to correct it."),
             "value": {"description": "The faulty value."},
-            "core-profile-id": {
-                "type": "string",
-                "description": "Only with `identity_conflict`: the core profile that has the \
-                                identity.",
-            },
+            "core-profile-id": text("Only with `identity_conflict`: the core profile that has the \
+                                     identity."),
             "core-profile-ids": {
                 "type": "array",
-                "items": {"type": "string"},
+                "items": string(),
                 "minItems": 1,
                 "description": "Only with `ambiguous_identity`: the core profiles that have the \
                                 identities.",
             },
-        },
-    })
+        }),
+    )
 }
 
 fn entry_warning() -> Value {
-    let warnings: Vec<_> = EntryWarningCode::ALL.iter().map(|code| code.as_str()).collect();
-    json!({
-        "type": "object",
-        "required": ["code", "pointer", "detail", "value"],
-        "properties": {
-            "code": {
-                "type": "string",
-                "enum": warnings,
-                "description": "`looks_like_seconds`: a time is a number below 100,000,000,000, \
-                                which is before March 1973 in milliseconds.",
-            },
-            "pointer": {
-                "type": "string",
-                "description": "RFC 6901, into the entry: the odd value.",
-            },
-            "detail": {"type": "string", "description": "The cause, and how to correct it."},
+    let warnings = names(EntryWarningCode::ALL, EntryWarningCode::as_str);
+    object(
+        &["code", "pointer", "detail", "value"],
+        json!({
+            "code": described(
+                "`looks_like_seconds`: a time is a number below 100,000,000,000, which is before \
+                 March 1973 in milliseconds.",
+                words(&warnings),
+            ),
+            "pointer": text("RFC 6901, into the entry: the odd value."),
+            "detail": text("The cause, and how to correct it."),
             "value": {"description": "The odd value, which was taken as it is."},
-        },
-    })
+        }),
+    )
 }
 
-fn outcome(words: &[&str], ids: &[&str], own: Value) -> Value {
+fn outcome(outcomes: &[&str], ids: &[&str], own: Value) -> Value {
     let position = json!({
-        "index": {
-            "type": "integer",
-            "minimum": 0,
-            "description": "The index of the entry, from 0.",
-        },
-        "line": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "The line of the payload, from 1.",
-        },
-        "outcome": {
-            "type": "string",
-            "enum": words,
-            "description": "The effect of the entry; of a dry run, the effect that it would have.",
-        },
+        "index": integer(0, "The index of the entry, from 0."),
+        "line": integer(1, "The line of the payload, from 1."),
+        "outcome": described(
+            "The effect of the entry; of a dry run, the effect that it would have.",
+            words(outcomes),
+        ),
     });
-    let required: Vec<_> = ["index", "line", "outcome"].iter().chain(ids).collect();
-    json!({
-        "type": "object",
-        "required": required,
-        "properties": merged([position, own]),
-    })
+    let required = [&["index", "line", "outcome"], ids].concat();
+    object(&required, merged([position, own]))
 }
 
 fn error_record() -> Value {
-    json!({
-        "type": "object",
-        "description": "An entry that failed, with all of its faults.",
-        "required": ["index", "line", "errors"],
-        "properties": {
-            "index": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "The index of the entry, from 0.",
-            },
-            "line": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "The line of the file, from 1; the element of an array.",
-            },
+    record(
+        "An entry that failed, with all of its faults.",
+        &["index", "line", "errors"],
+        json!({
+            "index": integer(0, "The index of the entry, from 0."),
+            "line": integer(1, "The line of the file, from 1; the element of an array."),
             "core-profile-id": {"description": "The id in the entry."},
             "pid": {"description": "The id in the entry."},
             "id": {"description": "The id in the entry."},
@@ -289,29 +239,22 @@ fn error_record() -> Value {
                 "items": schema("EntryFault"),
                 "description": "At most 100 faults; the last one says how many more there are.",
             },
-            "entry": {
-                "type": "object",
-                "description": "The entry as the caller sent it.",
-                "additionalProperties": true,
-            },
-            "raw": {
-                "type": "string",
-                "description": "Instead of `entry`, the shortened text of an entry that is not a \
-                                map or is too large.",
-            },
-        },
-    })
+            "entry": described("The entry as the caller sent it.", map()),
+            "raw": text("Instead of `entry`, the shortened text of an entry that is not a map or \
+                         is too large."),
+        }),
+    )
 }
 
 /// Records in every format, with an example.
 pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -> Value {
     let mut content = json!({
         "application/json": {
-            "schema": {"type": "array", "items": schema(record)},
+            "schema": array(schema(record)),
             "example": [example],
         },
         "text/csv": {
-            "schema": {"type": "string", "description": "RFC 4180, with a header."},
+            "schema": text("RFC 4180, with a header."),
             "example": table,
         },
         "application/gzip": {
@@ -329,7 +272,7 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
 /// A range of the plain file, in any format. CSV comes first, because some generators read an
 /// answer as its first type, and a part of a JSON text is not JSON.
 pub(super) fn range() -> Value {
-    let part = json!({"schema": {"type": "string", "description": "A part of the text."}});
+    let part = json!({"schema": text("A part of the text.")});
     let types = ["text/csv", "application/json"].into_iter().chain(LINES);
     Value::Object(types.map(|media_type| (media_type.to_owned(), part.clone())).collect())
 }

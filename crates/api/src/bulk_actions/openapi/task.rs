@@ -3,14 +3,16 @@
 use caseload_model::task::{Action, Family, Outcome, PAYLOAD_ENTRIES_MAX, TaskStatus};
 use serde_json::{Value, json};
 
-use crate::openapi::json::{described, merged, schema};
-use crate::openapi::parameters::{header, instant, query, query_words};
+use crate::openapi::json::{
+    array, closed, described, integer, merged, names, object, record, schema, text, words,
+};
+use crate::openapi::parameters::{header, instant, query, query_words, spelled};
 
 /// The id of the task in examples.
 pub(super) const TASK_ID: &str = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22";
 
 pub(crate) fn parameters() -> Value {
-    let statuses: Vec<_> = TaskStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let statuses = names(TaskStatus::ALL, TaskStatus::as_str);
     let condition = |name, about| header(name, about, json!({"type": "string"}));
     json!({
         "task_id": {
@@ -56,24 +58,22 @@ fn actions(family: Family) -> Value {
 }
 
 pub(super) fn schemas() -> Value {
-    let words = |words: Vec<&'static str>| json!({"type": "string", "enum": words});
     json!({
         "Task": task(),
-        "TaskEnvelope": {
-            "type": "object",
-            "description": "A page of tasks, newest first.",
-            "required": ["page", "page-size", "tasks", "total-hits", "total-pages"],
-            "properties": {
+        "TaskEnvelope": record(
+            "A page of tasks, newest first.",
+            &["page", "page-size", "tasks", "total-hits", "total-pages"],
+            json!({
                 "page": {"type": "integer", "minimum": 1},
                 "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
-                "tasks": {"type": "array", "items": schema("Task")},
+                "tasks": array(schema("Task")),
                 "total-hits": {"type": "integer", "minimum": 0},
                 "total-pages": {"type": "integer", "minimum": 1},
-            },
-        },
-        "Action": words(Action::ALL.iter().map(|action| action.as_str()).collect()),
-        "TaskStatus": words(TaskStatus::ALL.iter().map(|status| status.as_str()).collect()),
-        "Outcome": words(Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect()),
+            }),
+        ),
+        "Action": words(&names(Action::ALL, Action::as_str)),
+        "TaskStatus": words(&names(TaskStatus::ALL, TaskStatus::as_str)),
+        "Outcome": words(&names(Outcome::ALL, Outcome::as_str)),
         "IdentityTaskForm": form(Family::Identity, array_payload(Family::Identity)),
         "IdentityTaskUpload": form(Family::Identity, file_payload(Family::Identity)),
         "IssueTaskForm": form(Family::Issues, array_payload(Family::Issues)),
@@ -119,17 +119,9 @@ fn task() -> Value {
                 "type": "boolean",
                 "description": "Only on an import that replaces issues: true.",
             },
-            "warnings": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "The number of warnings in the result records.",
-            },
-            "position": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "Only while the task waits, and not in the answer to POST: how \
-                                many writing tasks of the domain precede it.",
-            },
+            "warnings": integer(0, "The number of warnings in the result records."),
+            "position": integer(0, "Only while the task waits, and not in the answer to POST: how \
+                                    many writing tasks of the domain precede it."),
         }), course(), deaths(), origin()]),
         "examples": [task_example(Action::CreateCoreProfiles)],
     })
@@ -147,42 +139,30 @@ fn course() -> Value {
     };
     let path = |about| described(about, json!({"type": "string", "format": "uri-reference"}));
     json!({
-        "counts": {
-            "type": "object",
-            "required": ["total", "succeeded", "failed", "unprocessed"],
-            "properties": {
-                "total": count("Entries of the payload."),
-                "succeeded": count("Entries with a result record."),
-                "failed": count("Entries with an error record."),
-                "unprocessed": count("Entries that were not tried yet, or are not tried."),
-            },
-        },
+        "counts": object(&["total", "succeeded", "failed", "unprocessed"], json!({
+            "total": count("Entries of the payload."),
+            "succeeded": count("Entries with a result record."),
+            "failed": count("Entries with an error record."),
+            "unprocessed": count("Entries that were not tried yet, or are not tried."),
+        })),
         "created_at": described("When the task was accepted: Unix milliseconds.", instant()),
         "queued_at": time("When the task was queued; null before."),
         "started_at": time("When a server began the task; null before."),
         "completed_at": time("When its last entry had been applied; null before."),
         "expires_at": time("From then on payload, results and errors are a 404 `expired`."),
-        "links": {
-            "type": "object",
-            "required": ["self", "results", "errors"],
-            "properties": {
-                "self": path("The task."),
-                "results": path("Its results."),
-                "errors": path("Its errors."),
-            },
-        },
+        "links": object(&["self", "results", "errors"], json!({
+            "self": path("The task."),
+            "results": path("Its results."),
+            "errors": path("Its errors."),
+        })),
     })
 }
 
 /// The members about servers that died.
 fn deaths() -> Value {
     json!({
-        "server_deaths": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "Only while the task is unfinished: how many servers died while they \
-                            worked on it, since an entry of it was committed.",
-        },
+        "server_deaths": integer(1, "Only while the task is unfinished: how many servers died \
+                                     while they worked on it, since an entry of it was committed."),
         "next_try_at": {
             "type": "integer",
             "format": "int64",
@@ -207,28 +187,18 @@ fn origin() -> Value {
             "description": "Bytes of the payload, without compression and the form around it; of \
                             a retry, of its entries as lines.",
         },
-        "submitted_by": {
-            "type": "object",
-            "description": "The key that submitted the task, with its name at that time.",
-            "required": ["key_id", "key_name"],
-            "properties": {
-                "key_id": {"type": "string", "description": "The id of the API key."},
-                "key_name": {"type": "string", "description": "The name of the API key."},
-            },
-        },
-        "parent_task_id": {
-            "type": "string",
-            "description": "Only on a retry, or the run of a dry run: the task whose entries \
-                            it runs.",
-        },
-        "run_by": {
-            "type": "string",
-            "description": "Only on a dry run whose payload was run: the task that runs it.",
-        },
-        "retried_by": {
-            "type": "string",
-            "description": "Only on a task that was retried: its retry.",
-        },
+        "submitted_by": record(
+            "The key that submitted the task, with its name at that time.",
+            &["key_id", "key_name"],
+            json!({
+                "key_id": text("The id of the API key."),
+                "key_name": text("The name of the API key."),
+            }),
+        ),
+        "parent_task_id": text("Only on a retry, or the run of a dry run: the task whose entries \
+                                it runs."),
+        "run_by": text("Only on a dry run whose payload was run: the task that runs it."),
+        "retried_by": text("Only on a task that was retried: its retry."),
     })
 }
 
@@ -284,30 +254,19 @@ fn no_fields(description: &str) -> Value {
 /// The fields of a new task.
 fn form(family: Family, payload: Value) -> Value {
     let actions: Vec<_> = Action::of_family(family).map(Action::as_str).collect();
-    let mut form = json!({
-        "type": "object",
-        "required": ["action", "payload"],
-        "properties": {
-            "action": {"type": "string", "enum": actions},
-            "payload": payload,
-            "dry_run": {
-                "type": "boolean",
-                "description": "With `true` the task writes nothing; its results and errors show \
-                                what it would do.",
-                "x-spellings": ["dry-run", "dry_run"],
-            },
-        },
-        "additionalProperties": false,
-    });
+    let dry_run = "With `true` the task writes nothing; its results and errors show what it would \
+                   do.";
+    let upsert = "Only of `import_issues`. With `true` an entry replaces the issue that has its \
+                  id, if their content differs; without it, that is an `id_conflict`.";
+    let mut fields = vec![
+        ("action", words(&actions)),
+        ("payload", payload),
+        ("dry_run", described(dry_run, json!({"type": "boolean"}))),
+    ];
     if family == Family::Issues {
-        form["properties"]["upsert"] = json!({
-            "type": "boolean",
-            "description": "Only of `import_issues`. With `true` an entry replaces the issue that \
-                            has its id, if their content differs; without it, that is an \
-                            `id_conflict`.",
-        });
+        fields.push(("upsert", described(upsert, json!({"type": "boolean"}))));
     }
-    form
+    closed(object(&["action", "payload"], spelled(fields)))
 }
 
 /// The JSON body of a new task. A wrong entry is an error of the task and not of the request, so

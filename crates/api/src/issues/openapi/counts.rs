@@ -2,12 +2,12 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::{COUNT_PARAMETERS, GROUPS_DEFAULT, GROUPS_MAX, Group};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::filters::documented;
-use crate::openapi::json::schema;
+use crate::openapi::json::{array, described, names, record, schema, text};
 use crate::openapi::operation::{Operation, QUERY, json_content};
-use crate::openapi::parameters::query;
+use crate::openapi::parameters::{query, query_words};
 
 pub(super) fn operation() -> Value {
     let example = json!({
@@ -31,20 +31,14 @@ pub(super) fn operation() -> Value {
 }
 
 pub(super) fn parameters() -> Value {
-    let words: Vec<_> = Group::ALL.iter().map(|group| group.as_str()).collect();
-    let group = json!({"type": "string", "enum": words});
-    let groups = json!({"type": "array", "minItems": 1, "maxItems": 2, "items": group});
-    let mut by = query(
+    let mut by = query_words(
         "group-by",
         "One or two properties, with a comma between them. An issue counts once in each property, \
-         except that it counts once for each of its tags. A JSON array, the parameter several \
-         times, and `name[]` are accepted too.",
-        groups,
+         except that it counts once for each of its tags.",
+        &names(Group::ALL, Group::as_str),
     );
     by["required"] = true.into();
-    by["style"] = "form".into();
-    by["explode"] = false.into();
-    by["example"] = json!(["state"]);
+    by["schema"]["maxItems"] = 2.into();
     json!({
         "group-by": by,
         "timezone": query(
@@ -61,50 +55,42 @@ pub(super) fn parameters() -> Value {
 }
 
 pub(super) fn schemas() -> Value {
-    let text = |description: &str| json!({"type": ["string", "null"], "description": description});
-    let mut properties = serde_json::Map::new();
-    for group in Group::ALL {
-        let schema = match group {
-            Group::Rating => json!({"type": ["integer", "null"], "description": "1 to 5."}),
-            Group::CreatedDay | Group::UpdatedDay | Group::ChangedDay => {
-                json!({"type": "string", "description": "A day such as 2026-02-03."})
-            }
-            Group::CreatedWeek => {
-                json!({"type": "string", "description": "A week of ISO 8601, such as 2026-W05."})
-            }
-            Group::CreatedMonth => {
-                json!({"type": "string", "description": "A month such as 2026-02."})
-            }
-            Group::State => json!({"type": "string", "description": "The state."}),
-            Group::Mode => json!({"type": "string", "description": "The issue mode."}),
-            Group::App => json!({"type": "string", "description": "The id of the app."}),
-            Group::Queue => text("The id of the queue; null for issues without one."),
-            Group::Assignee => text("The id of the agent; null for unassigned issues."),
-            Group::Language => text("The language; null for issues without one."),
-            Group::Platform => text("The platform type; null for issues without one."),
-            Group::Tag => text("A tag; null for issues without tags."),
-        };
-        properties.insert(group.as_str().to_owned(), schema);
-    }
+    let or_null = |about| described(about, json!({"type": ["string", "null"]}));
+    let of = |group: &Group| match group {
+        Group::Rating => described("1 to 5.", json!({"type": ["integer", "null"]})),
+        Group::CreatedDay | Group::UpdatedDay | Group::ChangedDay => {
+            text("A day such as 2026-02-03.")
+        }
+        Group::CreatedWeek => text("A week of ISO 8601, such as 2026-W05."),
+        Group::CreatedMonth => text("A month such as 2026-02."),
+        Group::State => text("The state."),
+        Group::Mode => text("The issue mode."),
+        Group::App => text("The id of the app."),
+        Group::Queue => or_null("The id of the queue; null for issues without one."),
+        Group::Assignee => or_null("The id of the agent; null for unassigned issues."),
+        Group::Language => or_null("The language; null for issues without one."),
+        Group::Platform => or_null("The platform type; null for issues without one."),
+        Group::Tag => or_null("A tag; null for issues without tags."),
+    };
+    let properties = Group::ALL.iter().map(|group| (group.as_str().to_owned(), of(group)));
+    let mut properties: Map<_, _> = properties.collect();
     properties.insert("count".to_owned(), json!({"type": "integer", "minimum": 1}));
     json!({
-        "IssueCounts": {
-            "type": "object",
-            "description": "Numbers of issues. `total-hits` is exact, and `other` is the sum of \
-                            the groups beyond `limit`.",
-            "required": ["total-hits", "groups", "other"],
-            "properties": {
+        "IssueCounts": record(
+            "Numbers of issues. `total-hits` is exact, and `other` is the sum of the groups beyond \
+             `limit`.",
+            &["total-hits", "groups", "other"],
+            json!({
                 "total-hits": {"type": "integer", "minimum": 0},
-                "groups": {"type": "array", "items": schema("IssueGroup")},
+                "groups": array(schema("IssueGroup")),
                 "other": {"type": "integer", "minimum": 0},
-            },
-        },
-        "IssueGroup": {
-            "type": "object",
-            "description": "The number of issues of a group, after its value of each property \
-                            that the request groups by.",
-            "required": ["count"],
-            "properties": properties,
-        },
+            }),
+        ),
+        "IssueGroup": record(
+            "The number of issues of a group, after its value of each property that the request \
+             groups by.",
+            &["count"],
+            properties.into(),
+        ),
     })
 }

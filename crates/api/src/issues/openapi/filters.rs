@@ -6,6 +6,7 @@ use caseload_model::issue_query::{ConditionKey, FilterKind, ISSUE_FILTERS, Issue
 use caseload_model::spelling::same_name;
 use serde_json::{Map, Value, json};
 
+use crate::openapi::json::{array, names, string};
 use crate::openapi::parameters::{bound, query, query_json, query_words};
 
 /// The filters that the document names with underscores.
@@ -38,13 +39,12 @@ fn parameter(name: &str, filter: &IssueFilter) -> Value {
             query(name, &format!("{about} {forms}"), bound())
         }
         FilterKind::States(_) => {
-            let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
-            query_words(name, about, &states)
+            query_words(name, about, &names(IssueState::ALL, IssueState::as_str))
         }
         FilterKind::Ids(_) => {
             let id = json!({"type": "integer", "minimum": 0});
             let text = json!({"type": "string", "pattern": "^[0-9]+$"});
-            json(about, json!({"type": "array", "items": {"oneOf": [id, text]}}))
+            json(about, array(json!({"oneOf": [id, text]})))
         }
         FilterKind::AnyOf(..) => {
             let any = "An issue with any of them matches; an empty list matches none.";
@@ -74,7 +74,7 @@ fn boolean() -> Value {
 }
 
 fn texts() -> Value {
-    json!({"type": "array", "items": {"type": "string"}})
+    array(string())
 }
 
 fn number() -> Value {
@@ -102,7 +102,7 @@ fn rating() -> Value {
     let operators = ["is", "is_not", "is_greater_than", "is_smaller_than"];
     let mut condition = map(operators.map(|operator| (operator, number())));
     condition["minProperties"] = 1.into();
-    let conditions = json!({"type": "array", "items": condition});
+    let conditions = array(condition);
     map([("and", conditions.clone()), ("or", conditions), ("exists", boolean())])
 }
 
@@ -138,8 +138,7 @@ fn parts() -> [(&'static str, Value); 2] {
 }
 
 fn choices() -> [(&'static str, Value); 4] {
-    let choice = || json!({"type": "string"});
-    [("is", choice()), ("is_not", choice()), ("is_one_of", texts()), ("is_none_of", texts())]
+    [("is", string()), ("is_not", string()), ("is_one_of", texts()), ("is_none_of", texts())]
 }
 
 fn comparisons() -> [(&'static str, Value); 4] {

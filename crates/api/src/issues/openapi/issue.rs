@@ -3,9 +3,12 @@
 
 use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::{ISSUE_MODE_DEFAULT, IssueState};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::openapi::json::{described, into_members, schema};
+use crate::openapi::json::{
+    array, closed, described, integer, into_members, map, merged, names, object, record, schema,
+    string, text, words,
+};
 use crate::openapi::parameters::instant;
 
 /// The members of every issue, except `messages`, which `excludes` can remove.
@@ -31,7 +34,6 @@ const ALWAYS: [&str; 17] = [
 
 pub(super) fn schemas() -> Value {
     let any = any_instant();
-    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
     json!({
         "Issue": {
             "type": "object",
@@ -50,30 +52,26 @@ pub(super) fn schemas() -> Value {
             ]}},
             "additionalProperties": false,
         },
-        "IssueEntry": {
-            "type": "object",
-            "description": "An issue as an entry of `import_issues`, in the shape of lists with \
-                            every word of `includes`. Only `created_at` is required, and null \
-                            counts as absent; the guide has the defaults of absent members \
-                            (docs/api.md, \"Importing issues\"). Scalars in `meta` become strings; \
-                            `domain` is ignored.",
-            "required": ["created_at"],
-            "properties": fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
-            "additionalProperties": false,
-        },
-        "IssueState": {"type": "string", "enum": states},
+        "IssueEntry": closed(record(
+            "An issue as an entry of `import_issues`, in the shape of lists with every word of \
+             `includes`. Only `created_at` is required, and null counts as absent; the guide has \
+             the defaults of absent members (docs/api.md, \"Importing issues\"). Scalars in `meta` \
+             become strings; `domain` is ignored.",
+            &["created_at"],
+            fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
+        )),
+        "IssueState": words(&names(IssueState::ALL, IssueState::as_str)),
         "Message": message(&any_instant(), &["id", "body", "created_at", "origin", "author"]),
         "MessageEntry": message(&any_instant(), &[]),
         "PrivateNote": note(&any_instant(), &["body", "created_at"]),
         "PrivateNoteEntry": note(&any_instant(), &[]),
         "Person": person(),
         "Attachment": attachment(),
-        "CustomField": {
-            "type": "object",
-            "description": "The value of a custom field: a string, a number for `number`, Unix \
-                            milliseconds for `date`, a boolean or its word for `checkbox`.",
-            "required": ["type"],
-            "properties": {
+        "CustomField": record(
+            "The value of a custom field: a string, a number for `number`, Unix milliseconds for \
+             `date`, a boolean or its word for `checkbox`.",
+            &["type"],
+            json!({
                 "type": {"type": "string", "enum": [
                     "singleline", "multiline", "number", "date", "dropdown", "checkbox",
                 ]},
@@ -81,8 +79,8 @@ pub(super) fn schemas() -> Value {
                     "type": ["string", "number", "boolean", "null"],
                     "description": "Without a value, or with null, the field is not set.",
                 },
-            },
-        },
+            }),
+        ),
         "IssueEnvelope": envelope("issues", "Issue"),
         "IssueCursorEnvelope": cursor_envelope(),
         "MessageEnvelope": part_envelope("messages", "Message"),
@@ -103,7 +101,7 @@ pub(crate) fn envelope(key: &str, record: &str) -> Value {
             "total-pages": total_pages(),
         },
     });
-    envelope["properties"][key] = json!({"type": "array", "items": schema(record)});
+    envelope["properties"][key] = array(schema(record));
     envelope
 }
 
@@ -127,32 +125,27 @@ pub(crate) fn cursor_envelope_of(key: &str, record: &str) -> Value {
     if let Some(properties) = envelope["properties"].as_object_mut() {
         properties.shift_remove("issues");
     }
-    envelope["properties"][key] = json!({"type": "array", "items": schema(record)});
+    envelope["properties"][key] = array(schema(record));
     envelope
 }
 
 fn cursor_envelope() -> Value {
     let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
-    json!({
-        "type": "object",
-        "description": "A step of a list by cursor. It has totals only with `count=true`.",
-        "required": ["page", "page-size", "issues", "next-cursor"],
-        "properties": {
-            "page": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "The number of answers so far, including this one.",
-            },
+    record(
+        "A step of a list by cursor. It has totals only with `count=true`.",
+        &["page", "page-size", "issues", "next-cursor"],
+        json!({
+            "page": integer(1, "The number of answers so far, including this one."),
             "page-size": page_size(),
-            "issues": {"type": "array", "items": schema("Issue")},
+            "issues": array(schema("Issue")),
             "total-hits": total_hits(),
             "total-pages": total_pages(),
             "next-cursor": {
                 "description": "The `cursor` of the next request; null at the end.",
                 "oneOf": [token, {"type": "null"}],
             },
-        },
-    })
+        }),
+    )
 }
 
 /// The envelope of a list of one issue, by page or by cursor.
@@ -164,7 +157,7 @@ fn part_envelope(key: &str, record: &str) -> Value {
     envelope["required"] = json!(["page", "page-size", key]);
     let mut properties = into_members(envelope["properties"].take());
     properties.shift_remove("issues");
-    properties.insert(key.to_owned(), json!({"type": "array", "items": schema(record)}));
+    properties.insert(key.to_owned(), array(schema(record)));
     envelope["properties"] = properties.into();
     envelope
 }
@@ -183,15 +176,14 @@ fn any_instant() -> Value {
     })
 }
 
-fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
-    let all = [head(time, changed_at), optional_members(message, note)];
-    all.into_iter().flat_map(into_members).collect()
+fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Value {
+    merged([head(time, changed_at), optional_members(message, note)])
 }
 
 /// The members that are always included, and those about the origin of the issue.
 fn head(time: &Value, changed_at: &Value) -> Value {
-    let text = |about| described(about, json!({"type": "string"}));
-    let texts = |about| described(about, json!({"type": "array", "items": {"type": "string"}}));
+    let texts = |about| described(about, array(string()));
+    let mode = format!("`{ISSUE_MODE_DEFAULT}` if the issue came without a mode.");
     let id = json!({"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX});
     json!({
         "id": described("The number of the issue in its domain.", id),
@@ -209,11 +201,10 @@ fn head(time: &Value, changed_at: &Value) -> Value {
             "description": "The name of the agent; null if the issue is unassigned.",
         },
         "redacted": {"type": "boolean", "description": "Whether the issue was redacted."},
-        "state_data": {
-            "type": "object",
-            "required": ["state", "changed_at"],
-            "properties": {"state": schema("IssueState"), "changed_at": changed_at},
-        },
+        "state_data": object(
+            &["state", "changed_at"],
+            json!({"state": schema("IssueState"), "changed_at": changed_at}),
+        ),
         "created_at": time,
         "original_created_at": described(
             "Only of an import whose creation time was shifted: the time that was given.",
@@ -222,66 +213,53 @@ fn head(time: &Value, changed_at: &Value) -> Value {
         "updated_at": time,
         "language": text("The language of the issue, if it is known."),
         "platform_type": text("The platform, if it is known."),
-        "issue_mode_data": {
-            "type": "object",
-            "required": ["issue_mode"],
-            "properties": {"issue_mode": {
-                "type": "string",
-                "description": format!(
-                    "`{ISSUE_MODE_DEFAULT}` if the issue came without a mode."
-                ),
-            }},
-        },
+        "issue_mode_data": object(&["issue_mode"], json!({"issue_mode": text(&mode)})),
         "cc": texts("Further addresses, if there are any."),
     })
 }
 
 /// The members that `includes` and `excludes` choose.
 fn optional_members(message: &str, note: &str) -> Value {
-    let text = || json!({"type": "string"});
-    let label = || described("With `predict_labels`.", text());
-    let map = |about| described(about, json!({"type": "object", "additionalProperties": true}));
+    let label = || described("With `predict_labels`.", string());
     let rating = json!({"type": "integer", "minimum": 1, "maximum": 5});
     json!({
         "messages": described(
             "In the order in which they were written or imported, unless `excludes` names them.",
-            json!({"type": "array", "items": schema(message)}),
+            array(schema(message)),
         ),
-        "meta": {
-            "type": "object",
-            "description": "Strings, and maps of strings such as `application` and `hardware`.",
-            "additionalProperties": true,
-        },
+        "meta": described(
+            "Strings, and maps of strings such as `application` and `hardware`.",
+            map(),
+        ),
         "custom_fields": described(
             "With `custom_fields`, and always on a single issue: the fields by key.",
             json!({"type": "object", "additionalProperties": schema("CustomField")}),
         ),
         "feedback_rating": described("With `feedback`, if the issue is rated.", rating),
-        "feedback_comment": described("With `feedback`, if there is a comment.", text()),
+        "feedback_comment": described("With `feedback`, if there is a comment.", string()),
         "queue": {
             "type": ["object", "null"],
             "description": "With `queue`. Null if the issue is in no queue.",
             "required": ["id", "name"],
-            "properties": {"id": text(), "name": text()},
+            "properties": {"id": string(), "name": string()},
         },
         "private_notes": described(
             "With `private_notes`.",
-            json!({"type": "array", "items": schema(note)}),
+            array(schema(note)),
         ),
         "current_predict_label": label(),
         "original_predict_label": label(),
-        "sentiment_analysis": map("With `sentiment_analysis`."),
-        "smart_intents": map("With `smart_intents`."),
+        "sentiment_analysis": described("With `sentiment_analysis`.", map()),
+        "smart_intents": described("With `smart_intents`.", map()),
     })
 }
 
 fn message(time: &Value, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "required": required,
-        "properties": {
-            "id": {"type": "string", "description": "The id of the message."},
-            "body": {"type": "string", "description": "It may contain markup."},
+    object(
+        required,
+        json!({
+            "id": text("The id of the message."),
+            "body": text("It may contain markup."),
             "created_at": time,
             "origin": {
                 "type": "string",
@@ -298,37 +276,35 @@ fn message(time: &Value, required: &[&str]) -> Value {
             },
             "attachment": schema("Attachment"),
             "intent_labels": {"type": "array", "items": {}},
-            "sentiment": {"type": "object", "additionalProperties": true},
-            "type": {"type": "string"},
-        },
-    })
+            "sentiment": map(),
+            "type": string(),
+        }),
+    )
 }
 
 fn note(time: &Value, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "required": required,
-        "properties": {
-            "id": {"type": "string"},
-            "body": {"type": "string"},
+    object(
+        required,
+        json!({
+            "id": string(),
+            "body": string(),
             "created_at": time,
             "author": schema("Person"),
-        },
-    })
+        }),
+    )
 }
 
 fn person() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "name": {"type": "string", "description": "The name."},
-            "id": {"type": "string", "description": "An app profile's `pid`, or an agent's id."},
-            "emails": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Addresses. A message of the desk's side has at least one.",
-            },
-            "phone_number": {"type": "string"},
+            "name": text("The name."),
+            "id": text("An app profile's `pid`, or an agent's id."),
+            "emails": described(
+                "Addresses. A message of the desk's side has at least one.",
+                array(string()),
+            ),
+            "phone_number": string(),
         },
     })
 }
@@ -337,19 +313,12 @@ fn attachment() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "url": {
-                "type": "string",
-                "description": "It begins with `http://` or `https://`, or is a path, and has no \
-                                part `..`. A file of this server ends in \
-                                `/v1/{domain}/attachments/{id}`.",
-            },
-            "file_name": {
-                "type": "string",
-                "description": "Without folders and without hidden characters, which are control \
-                                characters and those that change the direction of a text.",
-            },
-            "content_type": {"type": "string", "description": "The media type of the file."},
-            "size": {"type": "integer", "minimum": 0, "description": "Bytes."},
+            "url": text("It begins with `http://` or `https://`, or is a path, and has no part \
+                         `..`. A file of this server ends in `/v1/{domain}/attachments/{id}`."),
+            "file_name": text("Without folders and without hidden characters, which are control \
+                               characters and those that change the direction of a text."),
+            "content_type": text("The media type of the file."),
+            "size": integer(0, "Bytes."),
         },
     })
 }

@@ -6,7 +6,7 @@ use caseload_model::issue_query::{SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
 use super::{counts, filters};
-use crate::openapi::json::merged;
+use crate::openapi::json::{array, merged, names, words};
 use crate::openapi::parameters::{query, query_columns, query_json};
 
 /// The cursor of examples.
@@ -27,7 +27,7 @@ fn path() -> Value {
 }
 
 fn view() -> Value {
-    let words = |words: &[&str]| json!({"type": "array", "items": {"enum": words}});
+    let any_of = |words: &[&str]| array(json!({"enum": words}));
     let includes = [
         "feedback",
         "custom_fields",
@@ -42,38 +42,36 @@ fn view() -> Value {
         "includes": query_json(
             "includes",
             "Members to add to each issue. `meta` is always included.",
-            words(&includes),
+            any_of(&includes),
             json!(["feedback"]),
         ),
         "excludes": query_json(
             "excludes",
             "`messages` leaves the messages out.",
-            words(&["messages"]),
+            any_of(&["messages"]),
             json!(["messages"]),
         ),
         "timestamp-format": query(
             "timestamp-format",
             "The form of instants; `unix` is the default. `state_data.changed_at` is always a \
              number.",
-            json!({"type": "string", "enum": ["unix", "iso-8601"]}),
+            words(&["unix", "iso-8601"]),
         ),
     })
 }
 
 fn order() -> Value {
-    let keys: Vec<_> = SortKey::ALL.iter().map(|key| key.as_str()).collect();
-    let orders: Vec<_> = SortOrder::ALL.iter().map(|order| order.as_str()).collect();
     json!({
         "sort-by": query(
             "sort-by",
             "The time that the list is sorted by. The default is the creation time, or the update \
              time if the query has a bound on it.",
-            json!({"type": "string", "enum": keys}),
+            words(&names(SortKey::ALL, SortKey::as_str)),
         ),
         "sort-order": query(
             "sort-order",
             "Oldest first, or newest first, which is the default.",
-            json!({"type": "string", "enum": orders}),
+            words(&names(SortOrder::ALL, SortOrder::as_str)),
         ),
     })
 }

@@ -4,7 +4,7 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::openapi::json::{or_null, schema};
+use crate::openapi::json::{array, map, object, or_null, schema, string};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::instant;
 
@@ -156,19 +156,16 @@ fn bodies(name: &str, form: &Value, body: &Value) -> Value {
 }
 
 pub(super) fn schemas() -> Value {
-    let text = || json!({"type": "string"});
-    let tags = || json!({"type": "array", "items": {"type": "string"}});
     let fields = || json!({"type": "object", "additionalProperties": schema("CustomField")});
     let patch = json!({"type": "object", "additionalProperties": or_null(schema("CustomField"))});
-    let map = || json!({"type": "object", "additionalProperties": true});
     let files = || json!({"type": "array", "minItems": 1, "items": schema("Attachment")});
     let created = ["created_at", "id", "title", "tags", "meta", "custom_fields"];
     json!({
         "CreatedIssue": object(&created, json!({
             "created_at": instant(),
             "id": {"type": "string", "description": "Digits.", "pattern": "^[0-9]+$"},
-            "title": text(),
-            "tags": tags(),
+            "title": string(),
+            "tags": array(string()),
             "meta": map(),
             "custom_fields": fields(),
             "attachment": schema("Attachment"),
@@ -176,39 +173,35 @@ pub(super) fn schemas() -> Value {
         })),
         "NewMessage": object(&["added-message"], json!({
             "added-message": object(&["body", "type"], json!({
-                "body": text(),
+                "body": string(),
                 "type": {"type": "string", "const": "Text"},
                 "attachment": schema("Attachment"),
                 "attachments": files(),
             })),
         })),
-        "NewNote": object(&["added-note"], json!({"added-note": text()})),
+        "NewNote": object(&["added-note"], json!({"added-note": string()})),
         "EditedIssue": object(&["updated-data"], json!({
             "updated-data": object(&[], json!({
                 "status": schema("IssueState"),
-                "assignee": text(),
-                "title": text(),
-                "tags": tags(),
+                "assignee": string(),
+                "title": string(),
+                "tags": array(string()),
                 "meta": map(),
                 "custom_fields": patch.clone(),
-                "queue_id": text(),
+                "queue_id": string(),
             })),
         })),
         "EditedIssues": object(&["issue-count", "edit-info"], json!({
             "issue-count": {"type": "integer", "minimum": 1},
             "edit-info": object(&[], json!({
-                "message-body": text(),
+                "message-body": string(),
                 "status": schema("IssueState"),
-                "assignee": text(),
-                "assignee-id": text(),
-                "tags": tags(),
+                "assignee": string(),
+                "assignee-id": string(),
+                "tags": array(string()),
                 "custom_fields": patch,
             })),
-            "action_taken_by": text(),
+            "action_taken_by": string(),
         })),
     })
-}
-
-fn object(required: &[&str], properties: Value) -> Value {
-    json!({"type": "object", "required": required, "properties": properties})
 }

@@ -1,50 +1,67 @@
-//! The forms that write issues, field by field. A form can only carry JSON as text, so such a field
-//! is a text with the schema of its content. An empty optional field counts as absent, except a
-//! title. Each content type of a call has a schema of its own, even with equal fields: generated
-//! clients choose the content type by the class of the body.
+//! The bodies that write issues, field by field: as forms and as JSON. A form can only carry JSON
+//! as text, so a list or map is a text with the schema of its content. An empty optional field of a
+//! form counts as absent, except a title. A null of a JSON body counts as absent, so every optional
+//! field may be null; many clients send all fields of a type. Each content type of a call has a
+//! schema of its own, even with equal fields: generated clients choose the content type by the
+//! class of the body.
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
+use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
 use caseload_model::issue::{
     IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::openapi::json::{or_null, schema};
-use crate::openapi::parameters::spellings;
+use crate::openapi::json::{
+    array, closed, described, map, names, null_value, object, or_null, schema, words,
+};
+use crate::openapi::parameters::spelled;
 
-/// The most issues of one edit.
-const EDITED_ISSUES_MAX: usize = 5000;
+/// The schemas of a field: in forms, and in JSON bodies.
+#[derive(Clone)]
+struct Field {
+    form: Value,
+    json: Value,
+}
+
+type Named = (&'static str, Field);
 
 pub(super) fn schemas() -> Value {
+    let name = "Another name of the author.";
     let create = [
         ("message-body", body("The first message.")),
-        ("email", text("The address of the author.", TEXT_CHARS_MAX)),
-        ("title", text("The default is the message.", TEXT_CHARS_MAX)),
-        ("author-name", text("The name of the author.", TEXT_CHARS_MAX)),
+        ("email", text("The address of the author.")),
+        ("title", text("The default is the message.")),
+        ("author-name", text("The name of the author.")),
         ("tags", tags()),
         ("meta", meta()),
         ("custom_fields", custom_fields()),
-        ("platform-type", id("The platform that creates the issue, such as `web`.")),
+        ("platform-type", word("The platform that creates the issue, such as `web`.")),
         ("platform-id", id("Accepted and ignored.")),
         ("app-id", id("The id of an app. The default is the app with the publish id `1`.")),
-        ("language", id("The language of the issue.")),
+        ("language", word("The language of the issue.")),
         ("cc", texts("Further addresses.", TEXT_CHARS_MAX)),
         ("end_user_id", id("The id of the author's app profile.")),
-        ("identifier", text("Another name of the author.", TEXT_CHARS_MAX)),
+        ("identifier", Field { form: text(name).form, json: id(name).json }),
     ];
+    let kind = json!({"type": "string", "enum": ["Text"]});
+    let kind = Field { json: json!({"oneOf": [kind, {"type": "null"}]}), form: kind };
     let message = [
         ("message-body", body("The message.")),
-        ("message-type", json!({"type": "string", "enum": ["Text"]})),
+        ("message-type", kind),
         ("agent-id", id("The agent who writes. Without it, the author is the end user.")),
     ];
+    let desk = "The agent who writes. Without it, the author is the desk";
+    let in_form = id(&format!("{desk} of the domain.")).form;
+    let text = json!({
+        "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX, "description": "The note.",
+    });
     let note = [
-        ("note-text", required_text("The note.", TEXT_CHARS_MAX)),
-        (
-            "profile-id",
-            id("The agent who writes. Without it, the author is the desk of the domain."),
-        ),
+        ("note-text", same(text)),
+        ("profile-id", Field { form: in_form, json: id(&format!("{desk}.")).json }),
     ];
-    let files = [("attachment", file()), ("attachments", files())];
+    let files = files();
+    let (edit, bulk_edit) = (edit(), bulk_edit());
     json!({
         "IssueForm": form(&create, &["message-body"]),
         "IssueUpload": form(&[&create[..], &files].concat(), &["message-body"]),
@@ -52,147 +69,196 @@ pub(super) fn schemas() -> Value {
         "MessageUpload": form(&[&message[..], &files].concat(), &["message-body"]),
         "NoteForm": form(&note, &["note-text"]),
         "NoteUpload": form(&note, &["note-text"]),
-        "EditForm": edit(),
-        "EditUpload": edit(),
-        "BulkEditForm": bulk_edit(),
-        "BulkEditUpload": bulk_edit(),
+        "EditForm": with_fields(1, form(&edit, &[])),
+        "EditUpload": with_fields(1, form(&edit, &[])),
+        "BulkEditForm": with_fields(2, form(&bulk_edit, &["issue-ids"])),
+        "BulkEditUpload": with_fields(2, form(&bulk_edit, &["issue-ids"])),
+        "IssueJson": with_fields(1, json_body(&create, &["message-body"])),
+        "MessageJson": with_fields(1, json_body(&message, &["message-body"])),
+        "NoteJson": with_fields(1, json_body(&note, &["note-text"])),
+        "EditJson": with_fields(1, json_body(&edit, &[])),
+        "BulkEditJson": with_fields(2, json_body(&bulk_edit, &["issue-ids"])),
+        "GivenCustomField": custom_field(),
     })
 }
 
-/// The description of the queue in an edit.
-pub(super) const QUEUE: &str = "The id of a queue. A move to another queue unassigns the issue, \
-    unless the edit names an assignee.";
-
-fn edit() -> Value {
-    let fields = [
-        ("title", json!({"type": "string", "maxLength": TEXT_CHARS_MAX})),
+fn edit() -> [Named; 9] {
+    let queue = "The id of a queue. A move to another queue unassigns the issue, unless the edit \
+                 names an assignee.";
+    let title = json!({"type": "string", "maxLength": TEXT_CHARS_MAX});
+    [
+        ("title", Field { form: title, json: text("The title.").json }),
         ("tags", tags()),
         ("meta", meta()),
         ("custom_fields", custom_fields()),
         ("status", status()),
         ("assignee-id", assignee()),
-        ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
+        ("assignee-email", text("The address of an agent.")),
         ("agent-profile-id", id("The agent who edits.")),
-        ("queue_id", id(QUEUE)),
-    ];
-    with_fields(1, form(&fields, &[]))
+        ("queue_id", id(queue)),
+    ]
 }
 
-fn bulk_edit() -> Value {
+fn bulk_edit() -> [Named; 8] {
     let id = json!({"oneOf": [
         {"type": "integer", "minimum": 1, "maximum": ISSUE_ID_MAX},
         {"type": "string", "pattern": "^[0-9]+$"},
     ]});
     let ids = json!({
-        "type": "array", "minItems": 1, "maxItems": EDITED_ISSUES_MAX, "items": id,
+        "type": "array", "minItems": 1, "maxItems": BULK_EDIT_ISSUES_MAX, "items": id,
     });
-    let who = "The author of the message: the id or address of an agent, or any name.";
-    let fields = [
-        ("issue-ids", json_text("json-ids", "The issues.", ids)),
+    let mut ids = collection("json-ids", "The issues.", ids);
+    ids.json["type"] = "array".into();
+    let message = "A message from the desk to each issue.";
+    [
+        ("issue-ids", ids),
         ("tags", tags()),
         ("assignee-id", assignee()),
-        ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
+        ("assignee-email", text("The address of an agent.")),
         ("status", status()),
-        ("message-body", text("A message from the desk to each issue.", MESSAGE_BODY_BYTES_MAX)),
+        ("message-body", value(message, MESSAGE_BODY_BYTES_MAX, &["string", "null"])),
         ("custom_fields", custom_fields()),
-        ("action_taken_by", text(who, TEXT_CHARS_MAX)),
-    ];
-    with_fields(2, form(&fields, &["issue-ids"]))
+        (
+            "action_taken_by",
+            text("The author of the message: the id or address of an agent, or any name."),
+        ),
+    ]
 }
 
-/// A form with at least `number` fields, so that an edit changes something. The descriptions of the
-/// calls name the fields that change nothing by themselves.
-pub(super) fn with_fields(number: usize, mut form: Value) -> Value {
-    form["minProperties"] = number.into();
-    form
-}
-
-pub(super) fn form(fields: &[(&str, Value)], required: &[&str]) -> Value {
-    let spelled = fields.iter().map(|(name, field)| {
-        let mut field = field.clone();
-        if let Some(both) = spellings(name) {
-            field["x-spellings"] = json!(both);
-        }
-        ((*name).to_owned(), field)
-    });
+/// The value of a custom field in JSON, by its type, or null. One schema has all five, because the
+/// code that a generator writes for a choice within a choice fails its type check.
+fn custom_field() -> Value {
+    let of = |kinds: &[&str], value: Value| {
+        closed(object(&["type"], json!({"type": words(kinds), "value": value})))
+    };
     json!({
-        "type": "object",
-        "required": required,
-        "properties": spelled.collect::<Map<_, _>>(),
-        "additionalProperties": false,
+        "description": "A custom field. Null in place of it removes the field in an edit.",
+        "oneOf": [
+            of(
+                &["singleline", "multiline", "dropdown"],
+                json!({"type": ["string", "null"], "maxLength": TEXT_CHARS_MAX}),
+            ),
+            of(&["number"], json!({"type": ["number", "null"]})),
+            of(&["date"], json!({
+                "type": ["integer", "null"], "minimum": i64::MIN, "maximum": i64::MAX,
+            })),
+            of(&["checkbox"], json!({"anyOf": [
+                {"type": ["boolean", "null"]},
+                words(&["true", "false"]),
+            ]})),
+            null_value(),
+        ],
     })
 }
 
-fn text(description: &str, chars_max: usize) -> Value {
-    json!({"type": "string", "maxLength": chars_max, "description": description})
+fn form(fields: &[Named], required: &[&str]) -> Value {
+    let fields = fields.iter().map(|(name, field)| (name, field.form.clone()));
+    closed(object(required, spelled(fields)))
 }
 
-fn required_text(description: &str, chars_max: usize) -> Value {
-    let mut text = text(description, chars_max);
-    text["minLength"] = 1.into();
-    text
+fn json_body(fields: &[Named], required: &[&str]) -> Value {
+    let fields = fields.iter().map(|(name, field)| (name, field.json.clone()));
+    closed(object(required, spelled(fields)))
 }
 
-/// An id. An empty one counts as absent.
-fn id(description: &str) -> Value {
-    text(description, FOREIGN_ID_CHARS_MAX)
+/// A body with at least `number` fields, so that an edit changes something. The descriptions of the
+/// calls name the fields that change nothing by themselves.
+fn with_fields(number: usize, mut body: Value) -> Value {
+    body["minProperties"] = number.into();
+    body
 }
 
-pub(super) fn body(description: &str) -> Value {
-    let description = format!("{description} At most {MESSAGE_BODY_BYTES_MAX} bytes.");
-    json!({"type": "string", "minLength": 1, "description": description})
+/// A field that is the same in forms and in JSON.
+fn same(schema: Value) -> Field {
+    Field { form: schema.clone(), json: schema }
 }
 
-fn status() -> Value {
-    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
-    json!({"type": "string", "enum": states, "description": "The state, in upper or lower case."})
+/// A text. In JSON its value has one of these types.
+fn value(description: &str, chars_max: usize, types: &[&str]) -> Field {
+    let of =
+        |types: Value| json!({"type": types, "maxLength": chars_max, "description": description});
+    Field { form: of("string".into()), json: of(types.into()) }
 }
 
-fn assignee() -> Value {
+fn text(description: &str) -> Field {
+    value(description, TEXT_CHARS_MAX, &["string", "null"])
+}
+
+fn word(description: &str) -> Field {
+    value(description, FOREIGN_ID_CHARS_MAX, &["string", "null"])
+}
+
+/// An id. An empty one counts as absent, and a number as its digits.
+fn id(description: &str) -> Field {
+    value(description, FOREIGN_ID_CHARS_MAX, &["string", "integer", "null"])
+}
+
+fn assignee() -> Field {
     id("The id of an agent, or `unassigned`.")
 }
 
-/// A text that holds JSON.
-fn json_text(format: &str, description: &str, content: Value) -> Value {
-    json!({
+fn body(description: &str) -> Field {
+    let description = format!("{description} At most {MESSAGE_BODY_BYTES_MAX} bytes.");
+    same(json!({"type": "string", "minLength": 1, "description": description}))
+}
+
+fn status() -> Field {
+    let states = names(IssueState::ALL, IssueState::as_str);
+    let about = "The state, in upper or lower case.";
+    Field {
+        form: described(about, words(&states)),
+        json: described(about, json!({"oneOf": [schema("IssueState"), {"type": "null"}]})),
+    }
+}
+
+/// A list or map: in a form the JSON of it, in a JSON body itself or null.
+fn collection(format: &str, description: &str, content: Value) -> Field {
+    let mut json = json!({"type": [content["type"], "null"], "description": description});
+    for (key, value) in content.as_object().into_iter().flatten().skip(1) {
+        json[key] = value.clone();
+    }
+    let form = json!({
         "type": "string",
         "format": format,
         "description": description,
         "contentMediaType": "application/json",
         "contentSchema": content,
-    })
+    });
+    Field { form, json }
 }
 
-fn texts(description: &str, chars_max: usize) -> Value {
+fn texts(description: &str, chars_max: usize) -> Field {
     let text = json!({"type": "string", "maxLength": chars_max});
-    json_text("json-texts", description, json!({"type": "array", "items": text}))
+    collection("json-texts", description, array(text))
 }
 
-fn tags() -> Value {
+fn tags() -> Field {
     let mut tags = texts("All tags of the issue.", TAG_CHARS_MAX);
-    tags["contentSchema"]["maxItems"] = TAGS_MAX.into();
+    tags.form["contentSchema"]["maxItems"] = TAGS_MAX.into();
+    tags.json["maxItems"] = TAGS_MAX.into();
     tags
 }
 
-fn meta() -> Value {
-    let map = json!({"type": "object", "additionalProperties": true});
-    json_text("json-map", "Scalars become strings. In an edit, null removes a key.", map)
+fn meta() -> Field {
+    collection("json-map", "Scalars become strings. In an edit, null removes a key.", map())
 }
 
-fn custom_fields() -> Value {
+fn custom_fields() -> Field {
     let map = json!({"type": "object", "additionalProperties": or_null(schema("CustomField"))});
-    json_text("json-custom-fields", "By key. In an edit, null removes a key.", map)
+    let about = "By key. In an edit, null removes a key.";
+    let mut fields = collection("json-custom-fields", about, map);
+    fields.json["additionalProperties"] = schema("GivenCustomField");
+    fields
 }
 
-fn file() -> Value {
-    json!({
+fn files() -> [Named; 2] {
+    let file = json!({
         "type": "string",
         "format": "binary",
         "contentMediaType": "application/octet-stream",
         "description": "A file, at most 25 MiB.",
-    })
-}
-
-fn files() -> Value {
-    json!({"type": "array", "items": file(), "description": "Several files: repeat the part."})
+    });
+    let about = "Several files: repeat the part.";
+    let files = json!({"type": "array", "items": file, "description": about});
+    [("attachment", same(file)), ("attachments", same(files))]
 }

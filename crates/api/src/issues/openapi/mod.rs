@@ -9,7 +9,6 @@ mod counts;
 pub(crate) mod filters;
 mod forms;
 mod issue;
-mod json_bodies;
 mod parameters;
 mod reading;
 mod writing;
@@ -43,11 +42,5 @@ pub(crate) fn paths() -> Value {
 
 /// Every schema of this room.
 pub(crate) fn schemas() -> Value {
-    merged([
-        issue::schemas(),
-        counts::schemas(),
-        forms::schemas(),
-        json_bodies::schemas(),
-        writing::schemas(),
-    ])
+    merged([issue::schemas(), counts::schemas(), forms::schemas(), writing::schemas()])
 }

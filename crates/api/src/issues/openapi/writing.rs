@@ -1,5 +1,5 @@
-//! The operations that write issues, and their answers. The modules `forms` and `json_bodies`
-//! describe their bodies. A test compares these with the fields that the model reads.
+//! The operations that write issues, and their answers. The module `forms` describes their bodies.
+//! A test compares these with the fields that the model reads.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};

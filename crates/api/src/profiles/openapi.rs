@@ -7,7 +7,7 @@ use caseload_model::profile_query::{ProfileKind, profile_columns_pattern};
 use serde_json::{Value, json};
 
 use crate::issues::openapi::filters::profile_fields;
-use crate::issues::openapi::{cursor_envelope_of, envelope};
+use crate::issues::openapi::{cursor_envelope, envelope};
 use crate::openapi::json::{array, merged, schema, string, words};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 use crate::openapi::parameters::{path_id, query, query_columns, query_json};
@@ -156,9 +156,9 @@ fn single(kind: ProfileKind) -> Value {
 pub(crate) fn schemas() -> Value {
     json!({
         "CoreProfileEnvelope": envelope("core_profiles", "CoreProfile"),
-        "CoreProfileCursorEnvelope": cursor_envelope_of("core_profiles", "CoreProfile"),
+        "CoreProfileCursorEnvelope": cursor_envelope("core_profiles", "CoreProfile"),
         "AppProfileEnvelope": envelope("app_profiles", "AppProfile"),
-        "AppProfileCursorEnvelope": cursor_envelope_of("app_profiles", "AppProfile"),
+        "AppProfileCursorEnvelope": cursor_envelope("app_profiles", "AppProfile"),
     })
 }
 

@@ -6,8 +6,8 @@ use caseload_model::issue::{ISSUE_MODE_DEFAULT, IssueState};
 use serde_json::{Value, json};
 
 use crate::openapi::json::{
-    array, closed, described, integer, into_members, map, merged, names, object, record, schema,
-    string, text, words,
+    array, closed, described, integer, map, merged, names, object, record, schema, string, text,
+    words,
 };
 use crate::openapi::parameters::instant;
 
@@ -82,84 +82,53 @@ pub(super) fn schemas() -> Value {
             }),
         ),
         "IssueEnvelope": envelope("issues", "Issue"),
-        "IssueCursorEnvelope": cursor_envelope(),
+        "IssueCursorEnvelope": cursor_envelope("issues", "Issue"),
         "MessageEnvelope": part_envelope("messages", "Message"),
         "PrivateNoteEnvelope": part_envelope("private_notes", "PrivateNote"),
     })
 }
 
 /// The envelope of a page of these records.
-pub(crate) fn envelope(key: &str, record: &str) -> Value {
-    let mut envelope = json!({
-        "type": "object",
-        "description": "A page. `total-hits` is exact, `total-pages` at least 1.",
-        "required": ["page", "page-size", key, "total-hits", "total-pages"],
-        "properties": {
-            "page": described("The page, from 1.", json!({"type": "integer", "minimum": 1})),
-            "page-size": page_size(),
-            "total-hits": total_hits(),
-            "total-pages": total_pages(),
-        },
-    });
-    envelope["properties"][key] = array(schema(record));
-    envelope
-}
-
-fn page_size() -> Value {
-    let size = json!({"type": "integer", "minimum": 1, "maximum": 1000});
-    described("The most records of an answer.", size)
-}
-
-fn total_hits() -> Value {
-    described("All records that match.", json!({"type": "integer", "minimum": 0}))
-}
-
-fn total_pages() -> Value {
-    described("The pages that they fill.", json!({"type": "integer", "minimum": 1}))
-}
-
-/// The envelope of a step by cursor of these records.
-pub(crate) fn cursor_envelope_of(key: &str, record: &str) -> Value {
-    let mut envelope = cursor_envelope();
-    envelope["required"][2] = key.into();
-    if let Some(properties) = envelope["properties"].as_object_mut() {
-        properties.shift_remove("issues");
-    }
-    envelope["properties"][key] = array(schema(record));
-    envelope
-}
-
-fn cursor_envelope() -> Value {
-    let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
+pub(crate) fn envelope(key: &str, kind: &str) -> Value {
     record(
-        "A step of a list by cursor. It has totals only with `count=true`.",
-        &["page", "page-size", "issues", "next-cursor"],
-        json!({
-            "page": integer(1, "The number of answers so far, including this one."),
-            "page-size": page_size(),
-            "issues": array(schema("Issue")),
-            "total-hits": total_hits(),
-            "total-pages": total_pages(),
-            "next-cursor": {
-                "description": "The `cursor` of the next request; null at the end.",
-                "oneOf": [token, {"type": "null"}],
-            },
-        }),
+        "A page. `total-hits` is exact, `total-pages` at least 1.",
+        &["page", "page-size", key, "total-hits", "total-pages"],
+        envelope_members("The page, from 1.", key, kind),
     )
 }
 
+/// The envelope of a step by cursor of these records.
+pub(crate) fn cursor_envelope(key: &str, kind: &str) -> Value {
+    let page = "The number of answers so far, including this one.";
+    let mut members = envelope_members(page, key, kind);
+    let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
+    members["next-cursor"] = described(
+        "The `cursor` of the next request; null at the end.",
+        json!({"oneOf": [token, {"type": "null"}]}),
+    );
+    let about = "A step of a list by cursor. It has totals only with `count=true`.";
+    record(about, &["page", "page-size", key, "next-cursor"], members)
+}
+
 /// The envelope of a list of one issue, by page or by cursor.
-fn part_envelope(key: &str, record: &str) -> Value {
-    let mut envelope = cursor_envelope();
-    envelope["description"] = "A part of a list. By page it has totals; by cursor it has \
-                               `next-cursor`, and totals with `count=true`."
-        .into();
+fn part_envelope(key: &str, kind: &str) -> Value {
+    let about = "A part of a list. By page it has totals; by cursor it has `next-cursor`, and \
+                 totals with `count=true`.";
+    let mut envelope = described(about, cursor_envelope(key, kind));
     envelope["required"] = json!(["page", "page-size", key]);
-    let mut properties = into_members(envelope["properties"].take());
-    properties.shift_remove("issues");
-    properties.insert(key.to_owned(), array(schema(record)));
-    envelope["properties"] = properties.into();
     envelope
+}
+
+/// The members that all envelopes of issues and profiles share.
+fn envelope_members(page: &str, key: &str, kind: &str) -> Value {
+    let size = json!({"type": "integer", "minimum": 1, "maximum": 1000});
+    json!({
+        "page": integer(1, page),
+        "page-size": described("The most records of an answer.", size),
+        key: array(schema(kind)),
+        "total-hits": integer(0, "All records that match."),
+        "total-pages": integer(1, "The pages that they fill."),
+    })
 }
 
 /// Unix milliseconds, or the ISO form with milliseconds. It has no `format`, because clients that

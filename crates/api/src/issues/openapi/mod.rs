@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::openapi::json::merged;
 
-pub(crate) use issue::{cursor_envelope_of, envelope};
+pub(crate) use issue::{cursor_envelope, envelope};
 pub(crate) use parameters::parameters;
 
 pub(crate) fn paths() -> Value {

@@ -8,8 +8,8 @@ use crate::openapi::json::{array, map, object, or_null, schema, string};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::instant;
 
-/// The errors of every form.
-const FORM: [ErrorCode; 9] = [
+/// The errors of every form with an idempotency key.
+const FORM: [ErrorCode; 11] = [
     ErrorCode::InvalidRequest,
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,
@@ -19,12 +19,12 @@ const FORM: [ErrorCode; 9] = [
     ErrorCode::TooMany,
     ErrorCode::TooLarge,
     ErrorCode::UnsupportedMediaType,
+    ErrorCode::IdempotencyInProgress,
+    ErrorCode::IdempotencyKeyReused,
 ];
 /// The headers of an answer about a new record, and about a changed one.
 const CREATED: &[&str] = &["Location", "Idempotent-Replayed"];
 const EDITED: &[&str] = &["Idempotent-Replayed"];
-/// The further errors of a request with an idempotency key.
-const KEYED: [ErrorCode; 2] = [ErrorCode::IdempotencyInProgress, ErrorCode::IdempotencyKeyReused];
 
 pub(super) fn create() -> Value {
     let answer = json!({
@@ -59,8 +59,6 @@ pub(super) fn create() -> Value {
                 },
             }),
         )
-        .fails(&FORM)
-        .fails(&KEYED)
         .build()
 }
 
@@ -76,8 +74,6 @@ pub(super) fn message() -> Value {
     .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(bodies("Message", &form, &form))
     .answers(201, "The message.", CREATED, &json_content(schema("NewMessage"), answer))
-    .fails(&FORM)
-    .fails(&KEYED)
     .fails(&[ErrorCode::NotFound])
     .build()
 }
@@ -89,8 +85,6 @@ pub(super) fn note() -> Value {
         .takes(["domain", "issue_id", "Idempotency-Key"])
         .body(bodies("Note", &form, &form))
         .answers(201, "The note.", CREATED, &json_content(schema("NewNote"), answer))
-        .fails(&FORM)
-        .fails(&KEYED)
         .fails(&[ErrorCode::NotFound])
         .build()
 }
@@ -108,8 +102,6 @@ pub(super) fn edit() -> Value {
     .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(bodies("Edit", &form, &form))
     .answers(200, "The changed members.", EDITED, &json_content(schema("EditedIssue"), answer))
-    .fails(&FORM)
-    .fails(&KEYED)
     .fails(&[ErrorCode::NotFound])
     .build()
 }
@@ -130,13 +122,12 @@ pub(super) fn edit_many() -> Value {
         &json!({"issue-ids": [12, 13], "status": "resolved"}),
     ))
     .answers(200, "The edit that was made.", EDITED, &json_content(schema("EditedIssues"), answer))
-    .fails(&FORM)
-    .fails(&KEYED)
     .build()
 }
 
 fn writing(id: &str, summary: &str, description: &str) -> Operation {
-    Operation::guarded(id, "issues", summary, &format!("{description} Needs a write key."))
+    let description = format!("{description} Needs a write key.");
+    Operation::guarded(id, "issues", summary, &description).fails(&FORM)
 }
 
 /// The three content types, by the schemas `{name}Form`, `{name}Upload` and `{name}Json`, with the

@@ -10,8 +10,8 @@ use caseload_store::sql::Query;
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, ReadBudget, RenderedIssue,
-    Store, StoreError, StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, Idempotent, OpenMode, ReadBudget, Store, StoreError,
+    StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -96,6 +96,8 @@ impl Backend for PostgresStore {
     type DomainTx<'t> = DomainTx<'t>;
     type Issues<'t> = DomainTx<'t>;
 
+    const READ_BUDGET: ReadBudget = READ_BUDGET;
+
     fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -105,19 +107,7 @@ impl Backend for PostgresStore {
         Box::pin(self.engine.read_blocking(NO_DOMAIN, READ_BUDGET, false, work))
     }
 
-    fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
-    where
-        T: Send + 'static,
-        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        Box::pin(
-            self.engine.read_blocking(domain, READ_BUDGET, false, move |db, _| {
-                work(DomainTx { db, domain })
-            }),
-        )
-    }
-
-    fn read_issues<T, F>(
+    fn read_within<T, F>(
         &self,
         domain: DomainId,
         budget: ReadBudget,
@@ -203,10 +193,6 @@ impl Backend for PostgresStore {
         rendering: Rendering,
     ) -> Result<Option<(Option<u64>, RenderedPage)>, StoreError> {
         issues::one_flight(&self.engine, budget, domain, request, &rendering).await
-    }
-
-    fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
-        Box::pin(issues::get(&self.engine, request))
     }
 
     fn issues_written(&self, domain: DomainId) {

@@ -9,8 +9,8 @@ use caseload_store::sql::{Query, Sql as _};
 use caseload_store::tasks as rules;
 use caseload_store::throttle::Throttle;
 use caseload_store::{
-    Backend, CompletedTasks, CreateTask, GetIssue, Idempotent, OpenMode, ReadBudget, RenderedIssue,
-    Store, StoreError, StoreFuture, StoreMetrics,
+    Backend, CompletedTasks, CreateTask, Idempotent, OpenMode, ReadBudget, Store, StoreError,
+    StoreFuture, StoreMetrics,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -78,6 +78,8 @@ impl Backend for SqliteStore {
     type DomainTx<'t> = DomainTx<'t>;
     type Issues<'t> = issues::IssueSource<'t>;
 
+    const READ_BUDGET: ReadBudget = READ_BUDGET;
+
     fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -86,16 +88,7 @@ impl Backend for SqliteStore {
         boxed(self.engine.read(move |conn| Ok(work(&Tx(conn))?)))
     }
 
-    fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
-    where
-        T: Send + 'static,
-        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        let work = move |conn: &Connection| Ok(work(DomainTx { conn, domain })?);
-        boxed(self.engine.read_in(domain, Some(READ_BUDGET), work))
-    }
-
-    fn read_issues<T, F>(
+    fn read_within<T, F>(
         &self,
         domain: DomainId,
         budget: ReadBudget,
@@ -176,10 +169,5 @@ impl Backend for SqliteStore {
             self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
             Ok(domains::finish_removals(&self.engine).await?)
         })
-    }
-
-    fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
-        let budget = Some(request.budget.clone());
-        boxed(self.engine.read_in(request.domain, budget, move |conn| issues::get(conn, &request)))
     }
 }

@@ -20,17 +20,11 @@ mod source;
 mod sql;
 mod text_index;
 
-use std::sync::Arc;
-
 use caseload_model::ids::DomainId;
-use caseload_model::issue_query::SortKey;
 
 use super::engine::{Engine, Session};
-use super::tx::DomainTx;
-use caseload_store::query::{
-    Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
-};
-use caseload_store::{GetIssue, ReadBudget, RenderedIssue, StepForm, StoreError};
+use caseload_store::query::{Planned, RenderedPage, Rendering, Request, Thresholds};
+use caseload_store::{ReadBudget, StoreError};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
 pub(super) use text_index::index_texts;
@@ -54,30 +48,4 @@ pub(super) async fn one_flight(
         scan::one_flight(session, domain, question, rendering).await
     });
     found.await.map(Some)
-}
-
-pub(super) async fn get(
-    engine: &Arc<Engine>,
-    request: GetIssue,
-) -> Result<Option<RenderedIssue>, StoreError> {
-    let GetIssue { domain, id, view, budget } = request;
-    if i64::try_from(id).is_err() {
-        return Ok(None);
-    }
-    engine
-        .read_blocking(domain, budget, false, move |db, _| {
-            let issues = DomainTx { db, domain };
-            let rendering = Rendering {
-                view,
-                form: StepForm::Commas,
-                issues_max: 1,
-                bytes_max: usize::MAX,
-                key: SortKey::CreationTime,
-            };
-            let Some(row) = issues.row_of(id)? else { return Ok(None) };
-            let page = issues.render(Selection::Rows(&[row]), &rendering)?;
-            let RenderedPage { body, urls, version, .. } = page;
-            Ok(Some(RenderedIssue { body, urls, version: version.finish() }))
-        })
-        .await
 }

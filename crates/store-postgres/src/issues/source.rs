@@ -40,13 +40,6 @@ const ISSUES_MAX: usize = 1000;
 const THESE_ROWS: &str = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
 
 impl DomainTx<'_> {
-    /// The row of an issue.
-    pub(super) fn row_of(&self, id: u64) -> Result<Option<u32>, StoreError> {
-        let select = "SELECT row FROM issues WHERE domain_id = $1 AND id = $2";
-        let found = self.row_opt(select, &[&self.domain.0, &(id as i64)])?;
-        found.map(|row| row_number(row.get(0))).transpose()
-    }
-
     /// The rows of a scan.
     fn rows_of(&self, scan: &Scan<'_>) -> Result<Vec<u32>, StoreError> {
         let page = BoundScan::new(scan);

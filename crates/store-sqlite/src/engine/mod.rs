@@ -168,21 +168,7 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        self.read_in(NO_DOMAIN, budget, work).await
-    }
-
-    /// [`Engine::read_within`] for a domain, which takes turns with the others.
-    pub(super) async fn read_in<T, F>(
-        &self,
-        domain: DomainId,
-        budget: Option<ReadBudget>,
-        work: F,
-    ) -> Result<T, Fault>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    {
-        self.readers.read(domain, budget, false, |conn, _| work(conn)).await
+        self.readers.read(NO_DOMAIN, budget, false, |conn, _| work(conn)).await
     }
 
     /// Runs a read on up to `readers_max` readers in parallel, each in a transaction of its own. It
@@ -200,8 +186,8 @@ impl Engine {
         self.readers.read_side_by_side(domain, READ_BUDGET.time, readers_max, work).await
     }
 
-    /// Runs a read that may be long, with a throttle. Only a few long reads run at a time, and they
-    /// do not take readers from short ones.
+    /// [`Engine::read_within`] for a domain, which takes turns with the others, with a throttle. Only
+    /// a few long reads run at a time, and they do not take readers from short ones.
     pub(super) async fn read_throttled<T, F>(
         &self,
         domain: DomainId,

@@ -19,7 +19,7 @@ mod text_index;
 
 pub(super) use import::Import;
 pub(super) use index::Statements;
-pub(super) use page::{get, numbers};
+pub(super) use page::numbers;
 pub(super) use source::IssueSource;
 pub(super) use text_index::index_texts;
 

@@ -1,4 +1,4 @@
-//! Renders pages straight from the rows that hold the fragments, and one issue by its id.
+//! Renders pages straight from the rows that hold the fragments.
 
 use std::rc::Rc;
 
@@ -6,14 +6,13 @@ use caseload_model::issue::IssueFragments;
 use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::{FromSqlError, Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_iter};
+use rusqlite::{Connection, Row, Rows, params_from_iter};
 
 use super::sql::Sql;
 use crate::Fault;
 use caseload_store::issues::FRAGMENTS_COUNT;
 use caseload_store::query::{RenderedPage, Rendering};
-use caseload_store::rowset::row_number;
-use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError, checksum};
+use caseload_store::{StepForm, StoreError, checksum};
 
 /// The checksums of the fragments, from a row that begins with both.
 fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r [u8]> {
@@ -120,25 +119,6 @@ fn render(
     drop(found);
     out.last = last.map(|row| position(conn, row, rendering.key)).transpose()?;
     Ok(out)
-}
-
-/// One issue, rendered.
-pub(crate) fn get(conn: &Connection, request: &GetIssue) -> Result<Option<RenderedIssue>, Fault> {
-    let Ok(id) = i64::try_from(request.id) else { return Ok(None) };
-    let row: Option<i64> = conn
-        .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?
-        .query_row(params![request.domain.0, id], |row| row.get(0))
-        .optional()?;
-    let Some(row) = row else { return Ok(None) };
-    let rendering = Rendering {
-        view: request.view,
-        form: StepForm::Commas,
-        issues_max: 1,
-        bytes_max: usize::MAX,
-        key: SortKey::CreationTime,
-    };
-    let page = render_rows(conn, &[row_number(row)?], &rendering)?;
-    Ok(Some(RenderedIssue { body: page.body, urls: page.urls, version: page.version.finish() }))
 }
 
 /// The position of the issue in this row in lists sorted by `key`.

@@ -1,13 +1,9 @@
-//! The statements of lists of profiles ([`ProfileSource`]), and the capability of reading profiles.
+//! The statements of lists of profiles ([`ProfileSource`]). The rules of the store say when each of
+//! them is asked.
 
-use caseload_store::profile_lists::{self as rules, ProfileSource, is_expensive};
-use caseload_store::{
-    AppProfilesOf, GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile,
-    StepProfiles, StoreFuture,
-};
+use caseload_store::profile_lists::ProfileSource;
 
 use crate::tx::DomainTx;
-use crate::{SqliteStore, boxed};
 
 impl ProfileSource for DomainTx<'_> {
     // Searching for each id or row is faster than `IN`, which first puts them in order.
@@ -19,42 +15,6 @@ impl ProfileSource for DomainTx<'_> {
     const APP_AMONG: &'static str = "app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
     /// Most profiles of a batch: the processor's cache holds them until they are rendered.
     const BATCH_MAX: u64 = 256;
-}
-
-impl Profiles for SqliteStore {
-    fn list_profiles(&self, request: ListProfiles) -> StoreFuture<'_, ProfilePage> {
-        let (domain, is_long) = (request.domain, is_expensive(&request.query));
-        boxed(self.engine.read_throttled(
-            domain,
-            Some(request.budget.clone()),
-            is_long,
-            move |conn, throttle| Ok(rules::list(&DomainTx { conn, domain }, &request, throttle)?),
-        ))
-    }
-
-    fn step_profiles(&self, request: StepProfiles) -> StoreFuture<'_, ProfileStep> {
-        let (domain, is_long) = (request.domain, is_expensive(&request.query));
-        boxed(self.engine.read_throttled(
-            domain,
-            Some(request.budget.clone()),
-            is_long,
-            move |conn, throttle| Ok(rules::step(&DomainTx { conn, domain }, &request, throttle)?),
-        ))
-    }
-
-    fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>> {
-        let AppProfilesOf { domain, domain_name, core_profile, budget } = request;
-        boxed(self.engine.read_in(domain, Some(budget), move |conn| {
-            Ok(rules::app_profiles_of(&DomainTx { conn, domain }, &domain_name, core_profile)?)
-        }))
-    }
-
-    fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>> {
-        let (domain, budget) = (request.domain, Some(request.budget.clone()));
-        boxed(self.engine.read_in(domain, budget, move |conn| {
-            Ok(rules::get(&DomainTx { conn, domain }, &request)?)
-        }))
-    }
 }
 
 #[cfg(test)]

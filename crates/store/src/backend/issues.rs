@@ -10,8 +10,8 @@ use super::Backend;
 use crate::idempotency::CommandStore;
 use crate::issues::write;
 use crate::query::{
-    Rendering, Request, count, explain, is_expensive, is_expensive_count, list, page_of, step,
-    step_of,
+    Rendering, Request, count, explain, is_expensive, is_expensive_count, issue, list, page_of,
+    step, step_of,
 };
 use crate::{
     AddMessage, AddNote, CountIssues, CreateIssue, EditIssue, EditIssues, ExplainedStep, GetIssue,
@@ -30,7 +30,7 @@ impl<B: Backend> Issues for B {
                 return Ok(page_of(total.unwrap_or_default(), page));
             }
             let is_long = is_expensive(&request.query);
-            self.read_issues(domain, budget, is_long, move |issues, throttle| {
+            self.read_within(domain, budget, is_long, move |issues, throttle| {
                 list(issues, &request, throttle)
             })
             .await
@@ -47,7 +47,7 @@ impl<B: Backend> Issues for B {
                 return Ok(step_of(total, page));
             }
             let is_long = is_expensive(&request.query);
-            self.read_issues(domain, budget, is_long, move |issues, throttle| {
+            self.read_within(domain, budget, is_long, move |issues, throttle| {
                 step(issues, &request, throttle)
             })
             .await
@@ -60,7 +60,7 @@ impl<B: Backend> Issues for B {
 
     fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
         let is_long = is_expensive_count(&request);
-        self.read_issues(
+        self.read_within(
             request.domain,
             request.budget.clone(),
             is_long,
@@ -69,13 +69,14 @@ impl<B: Backend> Issues for B {
     }
 
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
-        self.read_issues(request.domain, request.budget.clone(), true, move |issues, _| {
+        self.read_within(request.domain, request.budget.clone(), true, move |issues, _| {
             explain(issues, &request)
         })
     }
 
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
-        self.render_issue(request)
+        let (domain, budget) = (request.domain, request.budget.clone());
+        self.read_within(domain, budget, false, move |issues, _| issue(issues, &request))
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {

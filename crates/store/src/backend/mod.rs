@@ -1,11 +1,12 @@
 //! The capabilities whose rules all stores share, implemented once for every [`Backend`]:
-//! [`Admin`](crate::Admin), [`Submit`](crate::Submit), [`Issues`](crate::Issues) and
-//! [`Payloads`](crate::Payloads). A backend says how it runs reads and writes, and adds its own
-//! steps before or after some of them. It implements [`Work`](crate::Work),
-//! [`Upkeep`](crate::Upkeep) and [`Profiles`](crate::Profiles) itself.
+//! [`Admin`](crate::Admin), [`Submit`](crate::Submit), [`Issues`](crate::Issues),
+//! [`Profiles`](crate::Profiles) and [`Payloads`](crate::Payloads). A backend says how it runs
+//! reads and writes, and adds its own steps before or after some of them. It implements
+//! [`Work`](crate::Work) and [`Upkeep`](crate::Upkeep) itself.
 
 mod admin;
 mod issues;
+mod profiles;
 mod submit;
 
 use std::fmt::Debug;
@@ -15,20 +16,24 @@ use caseload_model::task::{Family, Task};
 use tokio::sync::watch;
 
 use crate::issues::IssueStore;
-use crate::query::{RenderedPage, Rendering, Request, Source};
+use crate::profile_lists::ProfileSource;
+use crate::query::{RenderedPage, Rendering, Request, Source, TimedRows as _};
 use crate::sql::{Query, Sql};
 use crate::tasks::TaskStore;
 use crate::throttle::Throttle;
-use crate::{CreateTask, GetIssue, Idempotent, ReadBudget, RenderedIssue, StoreError, StoreFuture};
+use crate::{CreateTask, Idempotent, ReadBudget, StoreError, StoreFuture};
 
 /// A database with its engine. Each read is one snapshot, each write is one durable transaction.
 pub trait Backend: Debug + Send + Sync + 'static {
     /// All domains, in a transaction.
     type Tx<'t>: Sql;
     /// One domain, in a transaction.
-    type DomainTx<'t>: TaskStore + IssueStore;
+    type DomainTx<'t>: TaskStore + IssueStore + ProfileSource + Copy;
     /// The issues of one domain, in a snapshot.
-    type Issues<'t>: Source;
+    type Issues<'t>: Source<Store = Self::DomainTx<'t>>;
+
+    /// The limits of a read whose caller sets none.
+    const READ_BUDGET: ReadBudget;
 
     /// Runs a read.
     fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
@@ -40,10 +45,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
     fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: FnOnce(Self::DomainTx<'_>) -> Result<T, StoreError> + Send + 'static;
+        F: FnOnce(Self::DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.read_within(domain, Self::READ_BUDGET, false, |issues, _| work(*issues.sets().store))
+    }
 
-    /// Runs a read of issues within `budget`. A long read leaves room for others.
-    fn read_issues<T, F>(
+    /// [`Backend::read_in`] within `budget`. A long read leaves room for others.
+    fn read_within<T, F>(
         &self,
         domain: DomainId,
         budget: ReadBudget,
@@ -102,7 +110,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Removes a domain with everything in it.
     fn remove_domain(&self, domain: DomainId) -> StoreFuture<'_, ()>;
 
-    /// Total and page of a list that is answered without [`Backend::read_issues`].
+    /// Total and page of a list that is answered without [`Backend::read_within`].
     fn list_at_once(
         &self,
         domain: DomainId,
@@ -113,8 +121,6 @@ pub trait Backend: Debug + Send + Sync + 'static {
         let _ = (domain, budget, request, rendering);
         async { Ok(None) }
     }
-    /// An issue, rendered.
-    fn render_issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>>;
     /// Issues of a domain were written.
     fn issues_written(&self, domain: DomainId) {
         let _ = domain;

@@ -31,7 +31,7 @@ pub use groups::{count, is_expensive_count};
 pub use index::Index;
 pub use matches::{Matches, Span, is_expensive};
 pub use plan::{Page, Part, Plan, Planned, Request, Scan, Total};
-pub use run::{list, page_of, step, step_of};
+pub use run::{issue, list, page_of, step, step_of};
 pub use search::TextSearch;
 pub use set::{Answers, Leaf, Rows, Set};
 pub use source::{

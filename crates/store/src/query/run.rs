@@ -2,15 +2,21 @@
 //! read for the issues of the page alone.
 
 use caseload_model::issue::ListVersion;
-use caseload_model::issue_query::IssueQuery;
+use caseload_model::issue_query::{IssueQuery, SortKey};
 
 use super::order::NoTest;
 use super::plan::{Page, Plan, Planned, Request, Scan, SetPage, Total};
 use super::source::{RenderedPage, Rendering, Selection, Source};
 use super::texts::{TestOf, TextTest};
 use super::{find, order};
+use crate::idempotency::CommandStore as _;
+use crate::rowset::row_number;
+use crate::sql::Sql as _;
 use crate::throttle::Throttle;
-use crate::{IssuePage, IssueStep, ListIssues, StepIssues, StoreError};
+use crate::{
+    GetIssue, IssuePage, IssueStep, ListIssues, RenderedIssue, StepForm, StepIssues, StoreError,
+    values,
+};
 
 /// One page with the exact total.
 pub fn list<S: Source>(
@@ -35,6 +41,28 @@ pub fn step<S: Source>(
         Some(page) => Ok(step_of(total_hits, page)),
         None => Ok(IssueStep { total_hits, ..IssueStep::default() }),
     }
+}
+
+/// One issue.
+pub fn issue<S: Source>(
+    source: &S,
+    request: &GetIssue,
+) -> Result<Option<RenderedIssue>, StoreError> {
+    let Ok(id) = i64::try_from(request.id) else { return Ok(None) };
+    let store = source.sets().store;
+    let select = "SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2";
+    let row = store.find(select, values![store.domain(), id], |row| row_number(row.get(0)?))?;
+    let Some(row) = row else { return Ok(None) };
+    let rendering = Rendering {
+        view: request.view,
+        form: StepForm::Commas,
+        issues_max: 1,
+        bytes_max: usize::MAX,
+        key: SortKey::CreationTime,
+    };
+    let RenderedPage { body, urls, version, .. } =
+        source.render(Selection::Rows(&[row]), &rendering)?;
+    Ok(Some(RenderedIssue { body, urls, version: version.finish() }))
 }
 
 /// The answer to a request for a page.

@@ -60,6 +60,25 @@ impl Printer {
         self.data(text.as_bytes())?;
         self.flush()
     }
+
+    /// Writes records: as JSON, one a line, or as rows under a header.
+    pub(crate) fn list<T, J: fmt::Display>(
+        &mut self,
+        as_json: bool,
+        records: &[T],
+        json: impl Fn(&T) -> J,
+        (header, row): (&[&str], impl Fn(&T) -> Vec<String>),
+    ) -> Result<(), Failure> {
+        if as_json {
+            return records.iter().try_for_each(|record| self.line(json(record)));
+        }
+        self.table(header, &records.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+/// Says which page of a list was printed, and how many records there are.
+pub(crate) fn note_page((page, pages): (u64, u64), all: &str) {
+    note(format_args!("page {page} of {pages}, {all} in all"));
 }
 
 /// Prints a message. An error is ignored: no other channel could report it.

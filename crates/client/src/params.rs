@@ -25,7 +25,12 @@ impl Params {
         self.0.push((name.into(), value.into()));
     }
 
-    /// Adds the parameter if there is a value for it and it has not been given.
+    /// Adds a parameter if there is a value for it.
+    pub fn push_given(&mut self, name: &str, value: Option<impl Into<String>>) {
+        self.extend(value.map(|value| (name.to_owned(), value.into())));
+    }
+
+    /// Adds the parameter if it has not been given.
     pub fn push_default(&mut self, name: &str, value: &str) {
         if !self.has(name) {
             self.push(name, value);
@@ -45,5 +50,11 @@ impl Params {
 
     pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+}
+
+impl Extend<(String, String)> for Params {
+    fn extend<T: IntoIterator<Item = (String, String)>>(&mut self, pairs: T) {
+        self.0.extend(pairs);
     }
 }

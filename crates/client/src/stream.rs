@@ -79,9 +79,7 @@ impl Client {
                 Order::Creation
             }
         };
-        if !params.has("sort-order") {
-            params.push("sort-order", "asc");
-        }
+        params.push_default("sort-order", "asc");
         IssueStream {
             client: self,
             params,

@@ -50,9 +50,9 @@ pub(crate) struct AgentCreateArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AdminListArgs {
     #[command(flatten)]
-    domain: DomainArgs,
+    pub(super) domain: DomainArgs,
     #[command(flatten)]
-    list: ListArgs,
+    pub(super) list: ListArgs,
 }
 
 pub(crate) fn run_app(command: AppCommand, printer: &mut Printer) -> Result<Done, Failure> {
@@ -92,21 +92,17 @@ fn list_apps(args: &AdminListArgs, printer: &mut Printer) -> Result<Done, Failur
         let domain = domain_named(store.as_ref(), &args.domain.domain).await?;
         Ok(store.apps(domain.id).await?)
     })?;
-    if args.list.json {
-        for app in &apps {
-            printer.line(json!({
-                "id": app.id, "publish_id": app.publish_id, "title": app.title,
-                "created_at": app.created_at.0,
-            }))?;
-        }
-        return Ok(Done::Good);
-    }
+    let json = |app: &App| {
+        json!({
+            "id": app.id, "publish_id": app.publish_id, "title": app.title,
+            "created_at": app.created_at.0,
+        })
+    };
     let row = |app: &App| {
         let App { id, publish_id, title, created_at } = app.clone();
         vec![id, publish_id, readable(created_at), title]
     };
-    let rows: Vec<_> = apps.iter().map(row).collect();
-    printer.table(&["ID", "PUBLISH ID", "CREATED", "TITLE"], &rows)?;
+    printer.list(args.list.json, &apps, json, (&["ID", "PUBLISH ID", "CREATED", "TITLE"], row))?;
     Ok(Done::Good)
 }
 
@@ -135,20 +131,16 @@ fn list_agents(args: &AdminListArgs, printer: &mut Printer) -> Result<Done, Fail
         let domain = domain_named(store.as_ref(), &args.domain.domain).await?;
         Ok(store.agents(domain.id).await?)
     })?;
-    if args.list.json {
-        for agent in &agents {
-            printer.line(json!({
-                "id": agent.id, "name": agent.name, "email": agent.email,
-                "created_at": agent.created_at.0,
-            }))?;
-        }
-        return Ok(Done::Good);
-    }
+    let json = |agent: &Agent| {
+        json!({
+            "id": agent.id, "name": agent.name, "email": agent.email,
+            "created_at": agent.created_at.0,
+        })
+    };
     let row = |agent: &Agent| {
         let Agent { id, name, email, created_at } = agent.clone();
         vec![id, email, readable(created_at), name]
     };
-    let rows: Vec<_> = agents.iter().map(row).collect();
-    printer.table(&["ID", "EMAIL", "CREATED", "NAME"], &rows)?;
+    printer.list(args.list.json, &agents, json, (&["ID", "EMAIL", "CREATED", "NAME"], row))?;
     Ok(Done::Good)
 }

@@ -4,12 +4,12 @@
 
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{DESK_TEXT_CHARS_MAX, Desk};
-use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage};
+use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage, OpenMode};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::session::{domain_named, with_new_store, with_store};
+use super::session::{domain_named, with_store, with_store_in};
 use crate::args::{ListArgs, StoreArgs, parse_domain};
 use crate::clock::{now, readable};
 use crate::failure::{Done, Failure};
@@ -204,7 +204,7 @@ fn parse_desk_email(text: &str) -> Result<String, String> {
 fn create(args: CreateArgs) -> Result<Done, Failure> {
     let random = u64::from_le_bytes(random_bytes()?);
     let command = CreateDomain { name: args.name, now: now(), random };
-    let domain = with_new_store(&args.store.store, async |store| {
+    let domain = with_store_in(&args.store.store, OpenMode::Create, async |store| {
         let domain = store.create_domain(command).await?;
         if let Some(desk) = args.desk.changed(domain.desk.clone()) {
             store.set_desk(domain.id, desk).await?;
@@ -265,23 +265,18 @@ fn list(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         return list_usage(args, printer);
     }
     let domains = with_store(&args.store.store, async |store| Ok(store.domains().await?))?;
-    if args.list.json {
-        for Domain { name, created_at, desk, .. } in domains {
-            let address = desk.address(&name);
-            printer.line(json!({
-                "name": name.as_str(), "created_at": created_at.0, "desk_name": desk.name,
-                "desk_email": address,
-            }))?;
-        }
-        return Ok(Done::Good);
-    }
-    let row = |domain: &Domain| {
-        let Domain { name, created_at, desk, .. } = domain;
+    let json = |Domain { name, created_at, desk, .. }: &Domain| {
+        json!({
+            "name": name.as_str(), "created_at": created_at.0, "desk_name": desk.name,
+            "desk_email": desk.address(name),
+        })
+    };
+    let row = |Domain { name, created_at, desk, .. }: &Domain| {
         let address = desk.address(name);
         vec![name.as_str().to_owned(), readable(*created_at), desk.name.clone(), address]
     };
-    let rows: Vec<_> = domains.iter().map(row).collect();
-    printer.table(&["NAME", "CREATED", "DESK", "DESK EMAIL"], &rows)?;
+    let header = ["NAME", "CREATED", "DESK", "DESK EMAIL"];
+    printer.list(args.list.json, &domains, json, (&header, row))?;
     Ok(Done::Good)
 }
 
@@ -295,18 +290,15 @@ fn list_usage(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Fail
         }
         Ok(found)
     })?;
-    if args.list.json {
-        for (Domain { name, limits, .. }, usage) in domains {
-            printer.line(json!({
-                "name": name.as_str(),
-                "bytes": usage.bytes, "quota_bytes": limits.quota_bytes,
-                "tasks": usage.tasks, "delayed": usage.delayed,
-                "quota_tasks": limits.quota_tasks,
-                "rate_limit": limits.rate_limit,
-            }))?;
-        }
-        return Ok(Done::Good);
-    }
+    let json = |(Domain { name, limits, .. }, usage): &(Domain, DomainUsage)| {
+        json!({
+            "name": name.as_str(),
+            "bytes": usage.bytes, "quota_bytes": limits.quota_bytes,
+            "tasks": usage.tasks, "delayed": usage.delayed,
+            "quota_tasks": limits.quota_tasks,
+            "rate_limit": limits.rate_limit,
+        })
+    };
     let row = |(Domain { name, limits, .. }, usage): &(Domain, DomainUsage)| {
         vec![
             name.as_str().to_owned(),
@@ -318,9 +310,8 @@ fn list_usage(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Fail
             limit(limits.rate_limit.map(u64::from), "none"),
         ]
     };
-    let rows: Vec<_> = domains.iter().map(row).collect();
-    let columns = ["NAME", "BYTES", "QUOTA BYTES", "TASKS", "DELAYED", "QUOTA TASKS", "RATE LIMIT"];
-    printer.table(&columns, &rows)?;
+    let header = ["NAME", "BYTES", "QUOTA BYTES", "TASKS", "DELAYED", "QUOTA TASKS", "RATE LIMIT"];
+    printer.list(args.list.json, &domains, json, (&header, row))?;
     Ok(Done::Good)
 }
 

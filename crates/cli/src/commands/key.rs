@@ -8,8 +8,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::admin::AdminListArgs;
 use super::session::{domain_named, with_store};
-use crate::args::{DomainArgs, ListArgs};
+use crate::args::DomainArgs;
 use crate::clock::{now, parse_span, readable};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
@@ -20,7 +21,7 @@ pub(crate) enum KeyCommand {
     /// Create a key and print it; it cannot be shown again
     Create(CreateArgs),
     /// List the keys of a domain, revoked ones included
-    List(KeyListArgs),
+    List(AdminListArgs),
     /// Revoke a key; a running server rejects it within 5 seconds
     Revoke(RevokeArgs),
 }
@@ -40,14 +41,6 @@ pub(crate) struct CreateArgs {
     /// Time until the key expires, such as 12h, 90d, 8w or 1y; without it, the key does not expire
     #[arg(long, env = "CASELOAD_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
     expires: Option<i64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyListArgs {
-    #[command(flatten)]
-    domain: DomainArgs,
-    #[command(flatten)]
-    list: ListArgs,
 }
 
 #[derive(Debug, Args)]
@@ -111,24 +104,21 @@ fn create(args: &CreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
     Ok(Done::Good)
 }
 
-fn list(args: &KeyListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+fn list(args: &AdminListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let keys = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), &args.domain.domain).await?;
         Ok(store.keys(domain.id).await?)
     })?;
     let at = now();
-    if args.list.json {
-        for key in &keys {
-            printer.line(json!({
-                "id": key.id, "name": key.name, "access": key.access.as_str(),
-                "state": state(key, at), "created_at": key.created_at.0,
-                "last_used_at": key.last_used_at.map(|at| at.0),
-                "expires_at": key.expires_at.map(|at| at.0),
-                "revoked_at": key.revoked_at.map(|at| at.0),
-            }))?;
-        }
-        return Ok(Done::Good);
-    }
+    let json = |key: &Key| {
+        json!({
+            "id": key.id, "name": key.name, "access": key.access.as_str(),
+            "state": state(key, at), "created_at": key.created_at.0,
+            "last_used_at": key.last_used_at.map(|at| at.0),
+            "expires_at": key.expires_at.map(|at| at.0),
+            "revoked_at": key.revoked_at.map(|at| at.0),
+        })
+    };
     let time = |at: Option<UnixMillis>| at.map_or_else(|| "-".to_owned(), readable);
     let row = |key: &Key| {
         vec![
@@ -142,7 +132,7 @@ fn list(args: &KeyListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         ]
     };
     let header = ["ID", "ACCESS", "STATE", "CREATED", "LAST USED", "EXPIRES", "NAME"];
-    printer.table(&header, &keys.iter().map(row).collect::<Vec<_>>())?;
+    printer.list(args.list.json, &keys, json, (&header, row))?;
     Ok(Done::Good)
 }
 

@@ -43,21 +43,11 @@ pub(crate) fn with_store<T, F>(
 where
     F: Future<Output = Result<T, Failure>>,
 {
-    in_store(location, OpenMode::Admin, work)
+    with_store_in(location, OpenMode::Admin, work)
 }
 
-/// Does the same, and makes the store if there is none.
-pub(crate) fn with_new_store<T, F>(
-    location: &StoreLocation,
-    work: impl FnOnce(Arc<dyn Store>) -> F,
-) -> Result<T, Failure>
-where
-    F: Future<Output = Result<T, Failure>>,
-{
-    in_store(location, OpenMode::Create, work)
-}
-
-fn in_store<T, F>(
+/// Opens a store, works on it and closes it.
+pub(crate) fn with_store_in<T, F>(
     location: &StoreLocation,
     mode: OpenMode,
     work: impl FnOnce(Arc<dyn Store>) -> F,

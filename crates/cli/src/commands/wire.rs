@@ -1,6 +1,35 @@
 //! The forms in which records leave the program and parameters enter it.
 
+use caseload_client::Body;
+use clap::{Args, ValueEnum};
 use serde_json::value::RawValue;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// The filters of a list.
+#[derive(Debug, Args)]
+pub(crate) struct FilterArgs {
+    /// A filter of the API; can be repeated
+    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
+          value_parser = parse_param)]
+    pub(crate) params: Vec<(String, String)>,
+}
+
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    Jsonl,
+    Csv,
+}
+
+/// Copies a list as it arrives to standard output.
+pub(crate) async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
+    while let Some(chunk) = body.chunk().await? {
+        printer.data(&chunk)?;
+    }
+    printer.flush()
+}
 
 /// A record as a line. A line break in JSON can only be between tokens, and there a space means
 /// the same. Caseload servers do not send any.

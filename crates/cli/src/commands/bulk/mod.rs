@@ -5,7 +5,7 @@
 mod follow;
 mod submit;
 
-use caseload_client::{Body, Client, ClientError, RecordList, Task};
+use caseload_client::{Client, ClientError, RecordList, Task};
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
 use clap::builder::FalseyValueParser;
@@ -14,10 +14,11 @@ pub(crate) use follow::{QueueNotes, summary, wait_with_progress};
 
 use super::fault_groups::FaultGroups;
 use super::session::block_on;
+use super::wire::copy;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped, note};
+use crate::printer::{Printer, counted, grouped, note, note_page};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
@@ -199,14 +200,6 @@ async fn payload(args: PayloadArgs, printer: &mut Printer) -> Result<Done, Failu
     Ok(Done::Good)
 }
 
-/// Copies a list of records to standard output.
-async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
-    while let Some(chunk) = body.chunk().await? {
-        printer.data(&chunk)?;
-    }
-    printer.flush()
-}
-
 async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let (_, family) = find_task(&client, &args.task).await?;
@@ -255,18 +248,10 @@ async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure
         .filter_map(|(name, value)| value.as_deref().map(|value| (*name, value)))
         .collect();
     let page = client.bulk(family).list(&params).await?;
-    if args.list.json {
-        page.tasks.iter().try_for_each(|task| printer.line(&task.record))?;
-    } else {
-        let header = ["TASK", "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
-        printer.table(&header, &page.tasks.iter().map(row).collect::<Vec<_>>())?;
-    }
-    note(format_args!(
-        "page {} of {}, {} in all",
-        page.page,
-        page.total_pages,
-        counted(page.total_hits, "task", "tasks")
-    ));
+    let header = ["TASK", "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
+    let json = |task: &Task| task.record.clone();
+    printer.list(args.list.json, &page.tasks, json, (&header, row))?;
+    note_page((page.page, page.total_pages), &counted(page.total_hits, "task", "tasks"));
     Ok(Done::Good)
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::args::ServerArgs;
-use crate::commands::wire::parse_param;
+use crate::commands::wire::FilterArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 
@@ -28,10 +28,8 @@ pub(crate) struct CountArgs {
     /// The most groups, 1 to 1000
     #[arg(long, env = "CASELOAD_LIMIT", value_name = "GROUPS")]
     limit: Option<u32>,
-    /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
+    #[command(flatten)]
+    filters: FilterArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -39,16 +37,10 @@ pub(crate) struct CountArgs {
 pub(crate) async fn run(args: CountArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let mut params = Params::default();
-    for (name, value) in args.params {
-        params.push(name, value);
-    }
+    params.extend(args.filters.params);
     params.push("group-by", args.by);
-    let optional = [("timezone", args.timezone), ("limit", args.limit.map(|n| n.to_string()))];
-    for (name, value) in optional {
-        if let Some(value) = value {
-            params.push(name, value);
-        }
-    }
+    params.push_given("timezone", args.timezone);
+    params.push_given("limit", args.limit.map(|n| n.to_string()));
     let counts = client.issue_counts(&params).await?;
     let (header, rows) = table(&counts, printer.is_for_terminal());
     let header: Vec<&str> = header.iter().map(String::as_str).collect();

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::args::ServerArgs;
 use crate::commands::part_file::PartFile;
-use crate::commands::wire::parse_param;
+use crate::commands::wire::FilterArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 use crate::progress::{Progress, Unit};
@@ -24,10 +24,8 @@ pub(crate) struct ExportArgs {
     /// Only issues created at or before this time
     #[arg(long, env = "CASELOAD_UNTIL", value_name = "TIME", allow_negative_numbers = true)]
     until: Option<String>,
-    /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
+    #[command(flatten)]
+    filters: FilterArgs,
     /// File to write; without it, standard output
     #[arg(short, long, env = "CASELOAD_OUTPUT", value_name = "FILE")]
     output: Option<PathBuf>,
@@ -53,17 +51,10 @@ pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done,
 
 fn params(args: &ExportArgs) -> Params {
     let mut params = Params::default();
-    for (name, value) in &args.params {
-        params.push(name, value);
-    }
-    for (name, bound) in [("created_since", &args.since), ("created_until", &args.until)] {
-        if let Some(bound) = bound {
-            params.push(name, bound);
-        }
-    }
-    if !params.has("includes") {
-        params.push("includes", INCLUDES_ALL);
-    }
+    params.extend(args.filters.params.clone());
+    params.push_given("created_since", args.since.as_deref());
+    params.push_given("created_until", args.until.as_deref());
+    params.push_default("includes", INCLUDES_ALL);
     params
 }
 

@@ -8,15 +8,15 @@ use caseload_client::Params;
 use caseload_model::ids::DomainName;
 use caseload_model::issue_query::parse_list;
 use caseload_store::ListIssues;
+use clap::Args;
 use clap::builder::FalseyValueParser;
-use clap::{Args, ValueEnum};
 use percent_encoding::percent_decode_str;
 
 use crate::args::{StoreArgs, client_of, parse_domain};
 use crate::commands::session::{block_on, domain_named, with_store};
-use crate::commands::wire::{line_of, parse_param};
+use crate::commands::wire::{Form, copy, line_of, parse_param};
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped, note};
+use crate::printer::{Printer, counted, grouped, note_page};
 
 /// Time limit for an explanation.
 const EXPLANATION_TIME: Duration = Duration::from_mins(1);
@@ -74,13 +74,6 @@ pub(crate) struct ListArgs {
     store: StoreArgs,
 }
 
-/// The form of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Jsonl,
-    Csv,
-}
-
 /// Decoded parameters of a query string.
 #[derive(Debug, Clone)]
 struct QueryPairs(Vec<(String, String)>);
@@ -111,15 +104,9 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let api_key = args.api_key.as_deref().unwrap_or_default();
     let client = client_of(&args.url, args.domain.as_str(), api_key)?;
     let mut params = Params::default();
-    for (name, value) in args.pairs() {
-        params.push(name, value);
-    }
+    params.extend(args.pairs());
     if args.format == Form::Csv {
-        let mut table = client.issue_table(params).await?;
-        while let Some(bytes) = table.chunk().await? {
-            printer.data(&bytes)?;
-        }
-        printer.flush()?;
+        copy(client.issue_table(params).await?, printer).await?;
         return Ok(Done::Good);
     }
     let page = client.issues(&params).await?;
@@ -127,12 +114,7 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         printer.data(&line_of(issue))?;
     }
     printer.flush()?;
-    note(format_args!(
-        "page {} of {}, {} in all",
-        page.page,
-        page.total_pages,
-        counted(page.total_hits, "issue", "issues")
-    ));
+    note_page((page.page, page.total_pages), &counted(page.total_hits, "issue", "issues"));
     Ok(Done::Good)
 }
 

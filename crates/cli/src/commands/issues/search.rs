@@ -5,9 +5,9 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::args::ServerArgs;
-use crate::commands::wire::parse_param;
+use crate::commands::wire::FilterArgs;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, note};
+use crate::printer::{Printer, counted, note_page};
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -21,10 +21,8 @@ pub(crate) struct SearchArgs {
     /// Issues on a page, 1 to 1000
     #[arg(long, env = "CASELOAD_PAGE_SIZE")]
     page_size: Option<u32>,
-    /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
+    #[command(flatten)]
+    filters: FilterArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -32,17 +30,12 @@ pub(crate) struct SearchArgs {
 pub(crate) async fn run(args: SearchArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let mut params = Params::default();
-    for (name, value) in args.params {
-        params.push(name, value);
-    }
+    params.extend(args.filters.params);
     params.push("text", args.words.join(" "));
     params.push("excludes", "messages");
     params.push("timestamp-format", "iso-8601");
-    for (name, value) in [("page", args.page), ("page-size", args.page_size)] {
-        if let Some(value) = value {
-            params.push(name, value.to_string());
-        }
-    }
+    params.push_given("page", args.page.map(|page| page.to_string()));
+    params.push_given("page-size", args.page_size.map(|size| size.to_string()));
     let page = client.issues(&params).await?;
     let mut rows = Vec::new();
     for issue in &page.issues {
@@ -54,11 +47,6 @@ pub(crate) async fn run(args: SearchArgs, printer: &mut Printer) -> Result<Done,
         rows.push(shown.map(text).to_vec());
     }
     printer.table(&["ID", "CREATED", "STATE", "TITLE"], &rows)?;
-    note(format_args!(
-        "page {} of {}, {} in all",
-        page.page,
-        page.total_pages,
-        counted(page.total_hits, "issue", "issues")
-    ));
+    note_page((page.page, page.total_pages), &counted(page.total_hits, "issue", "issues"));
     Ok(Done::Good)
 }

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use caseload_client::{Client, Params};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::kind::KindArg;
 use crate::args::ServerArgs;
 use crate::commands::part_file::PartFile;
-use crate::commands::wire::{line_of, parse_param};
+use crate::commands::wire::{FilterArgs, Form, line_of};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 use crate::progress::{Progress, Unit};
@@ -18,10 +18,8 @@ use crate::progress::{Progress, Unit};
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     kind: KindArg,
-    /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
+    #[command(flatten)]
+    filters: FilterArgs,
     /// The form: JSON Lines, oldest profile first, or a table
     #[arg(long, env = "CASELOAD_FORMAT", value_name = "FORMAT", default_value = "jsonl")]
     format: Form,
@@ -33,13 +31,6 @@ pub(crate) struct ExportArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     server: ServerArgs,
-}
-
-/// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Jsonl,
-    Csv,
 }
 
 pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done, Failure> {
@@ -68,12 +59,8 @@ async fn export(
 ) -> Result<String, Failure> {
     let (kind, (one, many)) = (args.kind.kind(), args.kind.nouns());
     let mut params = Params::default();
-    for (name, value) in &args.params {
-        params.push(name, value);
-    }
-    if let Some(columns) = &args.columns {
-        params.push("columns", columns);
-    }
+    params.extend(args.filters.params.clone());
+    params.push_given("columns", args.columns.as_deref());
     if args.format == Form::Csv {
         let mut table = client.profile_table(kind, params).await?;
         let mut progress = Progress::new("exporting a table", None, Unit::Bytes);

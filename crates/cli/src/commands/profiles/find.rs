@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::kind::KindArg;
 use crate::args::{ListArgs, ServerArgs};
 use crate::clock::readable;
-use crate::commands::wire::{line_of, parse_param};
+use crate::commands::wire::{FilterArgs, line_of};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 
@@ -22,10 +22,8 @@ pub(crate) struct FindArgs {
     who: Vec<String>,
     #[command(flatten)]
     kind: KindArg,
-    /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
+    #[command(flatten)]
+    filters: FilterArgs,
     #[command(flatten)]
     list: ListArgs,
     #[command(flatten)]
@@ -37,9 +35,7 @@ pub(crate) async fn run(args: FindArgs, printer: &mut Printer) -> Result<Done, F
     let mut params = Params::default();
     let (name, value) = filter(&args.who.join(" "));
     params.push(name, value);
-    for (name, value) in args.params {
-        params.push(name, value);
-    }
+    params.extend(args.filters.params);
     let page = client.profiles(args.kind.kind(), &params).await?;
     if args.list.json {
         for profile in &page.profiles {

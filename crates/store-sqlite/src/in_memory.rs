@@ -1,22 +1,16 @@
 //! A store in memory on the caller's thread, for simulations of the task engine. It has the tables,
 //! the statements and the rules of this backend, without its threads and files, so that the order
-//! of all transactions is the caller's choice. A call is one transaction. Leases that a server gets
-//! in the commit of another command ([`crate::slot_leasing`]) are asked for by the caller.
-//! Invariant: only the arguments of the calls so far decide about an answer.
-
-use std::collections::BTreeSet;
+//! of all transactions is the caller's choice. The caller runs the shared rules in a transaction
+//! that it asks for; commands that only this backend has are calls of one transaction. Leases that
+//! a server gets in the commit of another command ([`crate::slot_leasing`]) are asked for by the
+//! caller. Invariant: only the arguments of the calls so far decide about an answer.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
-use caseload_model::time::UnixMillis;
-use caseload_store::issues::write;
 use caseload_store::sql::{Query, Sql as _};
 use caseload_store::tasks::{self as rules, ClaimResult, QueuePlace};
 use caseload_store::{
-    ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain,
-    CreateTask, Domain, FailAttempt, Idempotent, ListTasks, PackedBlock, RecordBlock, RecordKind,
-    RenewLeases, StagePayload, StoreError, TaskPage, admin, values,
+    ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, RenewLeases, StoreError, values,
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -48,8 +42,7 @@ impl InMemoryStore {
 
     /// Removes all rows, so that the store is as a new one.
     pub fn clear(&self) -> Result<(), StoreError> {
-        self.write(|conn| {
-            let tx = Tx(conn);
+        self.write(|tx| {
             self.tables
                 .iter()
                 .try_for_each(|table| tx.change(&format!("DELETE FROM {table}"), &[]).map(drop))
@@ -57,18 +50,27 @@ impl InMemoryStore {
     }
 
     /// Runs `work` in a transaction. An error undoes it.
-    fn write<T>(
+    pub fn write<T>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+        work: impl FnOnce(Tx<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let conn = self.conn.lock();
         execute(&conn, "SAVEPOINT command")?;
-        let answer = work(&conn);
+        let answer = work(Tx(&conn));
         if answer.is_err() {
             execute(&conn, "ROLLBACK TO command")?;
         }
         execute(&conn, "RELEASE command")?;
         answer
+    }
+
+    /// [`InMemoryStore::write`] in one domain.
+    pub fn write_in<T>(
+        &self,
+        domain: DomainId,
+        work: impl FnOnce(DomainTx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.write(|Tx(conn)| work(DomainTx { conn, domain }))
     }
 
     /// Runs `work` and undoes it, like a commit that fails.
@@ -83,16 +85,16 @@ impl InMemoryStore {
     }
 
     /// Runs `work` in one domain, and then leases runnable tasks if the caller asks for it.
-    fn leasing<T>(
+    pub fn leasing<T>(
         &self,
         domain: DomainId,
         lease: Option<&ClaimTasks>,
         work: impl FnOnce(DomainTx<'_>) -> Result<T, StoreError>,
     ) -> Result<WithLeases<T>, StoreError> {
-        self.write(|conn| {
-            let answer = work(DomainTx { conn, domain })?;
+        self.write(|tx| {
+            let answer = work(DomainTx { conn: tx.0, domain })?;
             let leased = match lease {
-                Some(command) => tasks::claim(Tx(conn), command)?.claimed,
+                Some(command) => tasks::claim(tx, command)?.claimed,
                 None => Vec::new(),
             };
             Ok((answer, leased))
@@ -100,11 +102,12 @@ impl InMemoryStore {
     }
 
     /// The answer to a query that has one row at most.
-    fn find<T>(&self, query: &Query<T>) -> Result<Option<T>, StoreError> {
+    pub fn find<T>(&self, query: &Query<T>) -> Result<Option<T>, StoreError> {
         Ok(Tx(&self.conn.lock()).ask(query)?.pop())
     }
 
-    fn read_in<T>(
+    /// Runs a read of one domain.
+    pub fn read_in<T>(
         &self,
         domain: DomainId,
         work: impl FnOnce(DomainTx<'_>) -> Result<T, StoreError>,
@@ -114,34 +117,10 @@ impl InMemoryStore {
 
     /// Voids leases and uploads, as a server does that opens the store alone.
     pub fn void_leases(&self) -> Result<(), StoreError> {
-        self.write(|conn| tasks::void_leases_and_uploads(Tx(conn)))
+        self.write(tasks::void_leases_and_uploads)
     }
 
-    pub fn create_domain(&self, command: &CreateDomain) -> Result<Domain, StoreError> {
-        self.write(|conn| admin::create_domain(&Tx(conn), command))
-    }
-
-    pub fn stage_payload(&self, command: &StagePayload) -> Result<(), StoreError> {
-        self.write(|conn| rules::stage(&DomainTx { conn, domain: command.domain }, command))
-    }
-
-    /// Deletes some of an upload's blocks; false if the store does not have the upload.
-    pub fn discard_step(&self, domain: DomainId, task_id: &str) -> Result<bool, StoreError> {
-        self.write(|conn| rules::discard_step(&DomainTx { conn, domain }, task_id))
-    }
-
-    pub fn create_task(
-        &self,
-        command: &CreateTask,
-        lease: Option<&ClaimTasks>,
-    ) -> Result<WithLeases<Idempotent<Task>>, StoreError> {
-        self.leasing(command.domain, lease, |tx| rules::accept(&tx, command))
-    }
-
-    pub fn cancel_task(&self, command: &CancelTask) -> Result<Task, StoreError> {
-        self.write(|conn| rules::cancel(&DomainTx { conn, domain: command.domain }, command))
-    }
-
+    /// A task of a family.
     pub fn task(
         &self,
         domain: DomainId,
@@ -151,44 +130,14 @@ impl InMemoryStore {
         self.find(&rules::of_family::<Tx<'_>>(domain, family, id))
     }
 
-    pub fn list_tasks(&self, request: &ListTasks) -> Result<TaskPage, StoreError> {
-        self.read_in(request.domain, |tx| rules::page(&tx, request))
-    }
-
-    pub fn retry_payload(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-    ) -> Result<Vec<PackedBlock>, StoreError> {
-        self.read_in(domain, |tx| rules::retry_payload(&tx, task_id))
-    }
-
-    pub fn failed_entries(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-    ) -> Result<BTreeSet<u32>, StoreError> {
-        self.read_in(domain, |tx| rules::failed_entries(&tx, task_id))
-    }
-
-    pub fn record_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        kind: RecordKind,
-        from_index: u32,
-    ) -> Result<Option<RecordBlock>, StoreError> {
-        self.find(&rules::record_block(domain, task_id, kind, from_index))
-    }
-
     pub fn claim_tasks(&self, command: &ClaimTasks) -> Result<Vec<ClaimedTask>, StoreError> {
-        self.write(|conn| Ok(tasks::claim(Tx(conn), command)?.claimed))
+        self.write(|tx| Ok(tasks::claim(tx, command)?.claimed))
     }
 
     /// The tasks that a server would claim. With [`InMemoryStore::begin`] this is a claim in
     /// several transactions.
     pub fn choose(&self, command: &ClaimTasks) -> Result<Vec<QueuePlace>, StoreError> {
-        self.write(|conn| tasks::choose(Tx(conn), command))
+        self.write(|tx| tasks::choose(tx, command))
     }
 
     /// Leases one of these tasks. The caller knows whether another server has leased it since.
@@ -197,12 +146,12 @@ impl InMemoryStore {
         place: &QueuePlace,
         command: &ClaimTasks,
     ) -> Result<ClaimResult, StoreError> {
-        self.write(|conn| tasks::begin(Tx(conn), place, command))
+        self.write(|tx| tasks::begin(tx, place, command))
     }
 
     /// Extends all leases of a server that has the store alone.
     pub fn renew_leases(&self, command: &RenewLeases) -> Result<(), StoreError> {
-        self.write(|conn| tasks::renew(Tx(conn), command))
+        self.write(|tx| tasks::renew(tx, command))
     }
 
     /// Extends those leases of a server that it knows, each with its domain, task and epoch: a
@@ -215,29 +164,16 @@ impl InMemoryStore {
         let RenewLeases { server, lease_until } = command;
         let renew = "UPDATE tasks SET lease_until = max(lease_until, ?2) WHERE lease_server = ?1
                      AND domain_id = ?3 AND id = ?4 AND lease_epoch = ?5";
-        self.write(|conn| {
+        self.write(|tx| {
             known.iter().try_for_each(|(domain, id, epoch)| {
                 let values = values![server, lease_until, domain, id, epoch];
-                Tx(conn).change(renew, values).map(drop)
+                tx.change(renew, values).map(drop)
             })
         })
     }
 
     pub fn release_leases(&self, server: &str) -> Result<(), StoreError> {
-        self.write(|conn| tasks::release(Tx(conn), server))
-    }
-
-    pub fn payload_block(
-        &self,
-        domain: DomainId,
-        task_id: &str,
-        from_index: u32,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.find(&rules::payload_block(domain, task_id, from_index))
-    }
-
-    pub fn desk_addresses(&self, domain: DomainId) -> Result<DeskAddresses, StoreError> {
-        self.read_in(domain, |tx| write::desk_addresses(&tx))
+        self.write(|tx| tasks::release(tx, server))
     }
 
     pub fn apply_chunk(
@@ -247,15 +183,6 @@ impl InMemoryStore {
     ) -> Result<WithLeases<ChunkApplied>, StoreError> {
         let context = WriteContext::alone();
         self.leasing(command.domain, lease, |tx| tasks::apply_here(tx, &context, command))
-    }
-
-    pub fn fail_attempt(&self, command: &FailAttempt) -> Result<Task, StoreError> {
-        self.write(|conn| rules::fail_attempt(&DomainTx { conn, domain: command.domain }, command))
-    }
-
-    /// One step; false if nothing is left to remove.
-    pub fn purge_expired(&self, now: UnixMillis) -> Result<bool, StoreError> {
-        self.write(|conn| rules::purge_step(&Tx(conn), now))
     }
 
     /// Verifies the laws of all stored data.

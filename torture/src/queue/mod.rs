@@ -14,7 +14,7 @@ use bench::small_task::small_task;
 use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::time::Clock;
-use caseload_store::CreateDomain;
+use caseload_store::{CreateDomain, admin, tasks as rules};
 use caseload_testdata::SplitMix;
 use tokio::time::{Instant, sleep};
 
@@ -98,7 +98,7 @@ impl Cluster {
         let domains = (0..domains).map(|n| {
             let name = DomainName::parse(&format!("domain-{n}"))?;
             let command = CreateDomain { name, now: coordinator.now(), random: n as u64 };
-            anyhow::Ok(coordinator.store.create_domain(&command)?.id)
+            anyhow::Ok(coordinator.store.write(|tx| admin::create_domain(&tx, &command))?.id)
         });
         let domains = domains.collect::<Result<_>>()?;
         let random = SplitMix::new(seed);
@@ -149,7 +149,7 @@ impl Cluster {
         self.accepted += 1;
         let id = format!("task-{}", self.accepted);
         let command = small_task(domain, id.clone(), self.coordinator.now())?;
-        self.coordinator.store.create_task(&command, None)?;
+        self.coordinator.store.write_in(domain, |tx| rules::accept(&tx, &command))?;
         self.coordinator.accepted(id);
         let coordinator = self.coordinator.clone();
         tokio::spawn(async move {

@@ -10,6 +10,8 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
+use caseload_store::issues::write;
+use caseload_store::tasks as rules;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateBackup,
     FailAttempt, IndexTexts, Payloads, RenewLeases, StoreError, StoreFuture, StoreMetrics, Upkeep,
@@ -61,16 +63,17 @@ impl Payloads for Server {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        let block = self.coordinator.store.payload_block(domain, task_id, from_index);
+        let block = self.coordinator.store.find(&rules::payload_block(domain, task_id, from_index));
         Box::pin(async move { block })
     }
 
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let entries = self.coordinator.store.failed_entries(domain, task_id);
+        let entries =
+            self.coordinator.store.read_in(domain, |tx| rules::failed_entries(&tx, task_id));
         Box::pin(async move { entries })
     }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        let addresses = self.coordinator.store.desk_addresses(domain);
+        let addresses = self.coordinator.store.read_in(domain, |tx| write::desk_addresses(&tx));
         Box::pin(async move { addresses })
     }
 }
@@ -127,7 +130,10 @@ impl Work for Server {
     }
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
-        let failed = self.coordinator.store.fail_attempt(&command);
+        let failed = self
+            .coordinator
+            .store
+            .write_in(command.domain, |tx| rules::fail_attempt(&tx, &command));
         Box::pin(async move { failed })
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use caseload_model::ids::DomainId;
 use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
+use caseload_store::tasks as rules;
 use caseload_store::{
     CancelTask, CreateTask, IdempotencyKey, Idempotent, PackedBlock, RecordKind, StagePayload,
     StoreError, StoredAnswer, TaskAnswer,
@@ -128,11 +129,7 @@ async fn try_to_submit(
     let id = format!("{key}-try{number}");
     let mut blocks = match parent {
         None => blocks(world, &entries)?,
-        Some(parent) => {
-            let parent = parent.to_owned();
-            let run = move |store: &InMemoryStore| store.retry_payload(domain, &parent);
-            link.call(Request("reads of a retry", Some(domain)), run, |_, _| {}).await?
-        }
+        Some(parent) => retry_payload(link, domain, parent).await?,
     };
     let total = match parent {
         None => entries.len() as u32,
@@ -165,7 +162,9 @@ async fn try_to_submit(
         idempotency: Some((IdempotencyKey { text: key, content, expires_at }, answer.clone())),
     };
     let run = move |store: &InMemoryStore| {
-        with_leases(&server, |lease| store.create_task(&command, lease))
+        with_leases(&server, |lease| {
+            store.leasing(domain, lease, |tx| rules::accept(&tx, &command))
+        })
     };
     let accepted = link.call(Request("submissions", Some(domain)), run, move |world, leased| {
         world.ledger.lock().accepted(world, submission, &leased.answer);
@@ -181,6 +180,18 @@ async fn try_to_submit(
         Idempotent::Done(task) => answer.of(&task),
         Idempotent::Replayed(first) => first,
     })
+}
+
+/// Reads the payload of a retry.
+async fn retry_payload(
+    link: &Arc<Link>,
+    domain: DomainId,
+    parent: &str,
+) -> Result<Vec<PackedBlock>, StoreError> {
+    let parent = parent.to_owned();
+    let run =
+        move |store: &InMemoryStore| store.read_in(domain, |tx| rules::retry_payload(&tx, &parent));
+    link.call(Request("reads of a retry", Some(domain)), run, |_, _| {}).await
 }
 
 /// The content of a request, which follows from its key.
@@ -208,12 +219,13 @@ async fn stage(
 ) -> Result<(), StoreError> {
     let command =
         StagePayload { domain, key: None, task_id: id.to_owned(), blocks, now: link.now() };
-    let run = move |store: &InMemoryStore| store.stage_payload(&command);
+    let run = move |store: &InMemoryStore| store.write_in(domain, |tx| rules::stage(&tx, &command));
     let staged = link.call(Request("staged blocks", Some(domain)), run, |_, ()| {}).await;
     if staged.is_err() && !link.world.once_in(2) {
         // An upload that broke off: this may fail, too, and is left to the purge then.
         let id = id.to_owned();
-        let run = move |store: &InMemoryStore| store.discard_step(domain, &id);
+        let run =
+            move |store: &InMemoryStore| store.write_in(domain, |tx| rules::discard_step(&tx, &id));
         drop(link.call(Request("discarded uploads", Some(domain)), run, |_, _| {}).await);
     }
     staged
@@ -229,7 +241,8 @@ async fn cancel(world: &Scene, submission: usize, id: &str) {
         (ledger.domains[number].id, family)
     };
     let command = CancelTask { domain, key: None, family, task_id: id.to_owned(), now: link.now() };
-    let run = move |store: &InMemoryStore| store.cancel_task(&command);
+    let run =
+        move |store: &InMemoryStore| store.write_in(domain, |tx| rules::cancel(&tx, &command));
     let cancelled = link.call(Request("cancellations", Some(domain)), run, |world, task| {
         world.ledger.lock().changed(world, task, |_| {});
         world.wake_all();
@@ -281,7 +294,7 @@ pub(super) struct Record {
 /// All records of a kind.
 pub(super) fn records(world: &Scene, domain: DomainId, id: &str, kind: RecordKind) -> Vec<Record> {
     let (mut records, mut from) = (Vec::new(), 0);
-    while let Ok(Some(block)) = world.store.record_block(domain, id, kind, from) {
+    while let Ok(Some(block)) = world.store.find(&rules::record_block(domain, id, kind, from)) {
         let lines = block.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         records.extend(lines.map(|line| Record {
             value: serde_json::from_slice(line).unwrap_or_default(),

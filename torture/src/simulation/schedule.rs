@@ -7,7 +7,7 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use caseload_model::ids::DomainName;
-use caseload_store::CreateDomain;
+use caseload_store::{CreateDomain, admin};
 use caseload_store_sqlite::InMemoryStore;
 
 use super::laws::Law;
@@ -76,7 +76,7 @@ async fn events(world: &Arc<Scene>) -> anyhow::Result<()> {
     for (n, name) in ["first", "second"].into_iter().enumerate() {
         let command =
             CreateDomain { name: DomainName::parse(name)?, now: world.now(), random: n as u64 };
-        let domain = world.store.create_domain(&command)?;
+        let domain = world.store.write(|tx| admin::create_domain(&tx, &command))?;
         world.ledger.lock().domains.push(domain);
     }
     for place in 0..world.plan.servers {

@@ -9,6 +9,8 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
+use caseload_store::issues::write;
+use caseload_store::tasks as rules;
 use caseload_store::{
     ApplyChunk, BackupReport, CheckReport, ChunkApplied, ChunkEntries, ClaimTasks, ClaimedTask,
     CreateBackup, EntrySource, FailAttempt, IndexTexts, NextEntries, Payloads, RenewLeases,
@@ -111,17 +113,21 @@ impl Payloads for Server {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let id = task_id.to_owned();
-        let run = move |store: &InMemoryStore| store.payload_block(domain, &id, from_index);
+        let run =
+            move |store: &InMemoryStore| store.find(&rules::payload_block(domain, &id, from_index));
         self.call(Request("reads of a payload", Some(domain)), run, |_, _| {})
     }
 
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
         let id = task_id.to_owned();
-        let run = move |store: &InMemoryStore| store.failed_entries(domain, &id);
+        let run = move |store: &InMemoryStore| {
+            store.read_in(domain, |tx| rules::failed_entries(&tx, &id))
+        };
         self.call(Request("reads of failed entries", Some(domain)), run, |_, _| {})
     }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        let run = move |store: &InMemoryStore| store.desk_addresses(domain);
+        let run =
+            move |store: &InMemoryStore| store.read_in(domain, |tx| write::desk_addresses(&tx));
         self.call(Request("reads of addresses", Some(domain)), run, |_, _| {})
     }
 }
@@ -186,7 +192,9 @@ impl Work for Server {
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
         let (domain, counted, id) = (command.domain, command.counted, command.task_id.clone());
-        let run = move |store: &InMemoryStore| store.fail_attempt(&command);
+        let run = move |store: &InMemoryStore| {
+            store.write_in(domain, |tx| rules::fail_attempt(&tx, &command))
+        };
         let failed =
             self.call(Request("attempts given up", Some(domain)), run, move |world, task| {
                 world.ledger.lock().attempt_failed(world, task, counted);
@@ -227,7 +235,7 @@ impl Upkeep for Server {
     }
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
-        let run = move |store: &InMemoryStore| store.purge_expired(now);
+        let run = move |store: &InMemoryStore| store.write(|tx| rules::purge_step(&tx, now));
         self.call(Request("purges", None), run, |_, _| {})
     }
 

@@ -9,6 +9,7 @@ use caseload_model::issue_query::Paging;
 use caseload_model::task::{Action, Family, TaskStatus};
 use caseload_model::task_query::TaskFilter;
 use caseload_model::time::UnixMillis;
+use caseload_store::tasks as rules;
 use caseload_store::{ListTasks, RecordKind};
 
 use super::clients::{Record, records};
@@ -188,7 +189,7 @@ fn lists(world: &Scene, ledger: &Ledger, domain: usize) -> Result<()> {
             let mut naive: Vec<_> =
                 ledger.of_domain(domain).filter(chosen).map(|seen| seen.task.id.clone()).collect();
             naive.reverse();
-            let page = world.store.list_tasks(&ListTasks {
+            let request = ListTasks {
                 domain: id,
                 family,
                 filter: TaskFilter {
@@ -197,7 +198,8 @@ fn lists(world: &Scene, ledger: &Ledger, domain: usize) -> Result<()> {
                     ..TaskFilter::default()
                 },
                 paging: Paging { page: 1, page_size: 1000 },
-            })?;
+            };
+            let page = world.store.read_in(id, |tx| rules::page(&tx, &request))?;
             let listed: Vec<_> = page.tasks.into_iter().map(|task| task.id).collect();
             world.require(Law::Totals, page.total_hits == naive.len() as u64, || {
                 format!("a list of {} tasks has the total {}", naive.len(), page.total_hits)
@@ -212,7 +214,7 @@ fn lists(world: &Scene, ledger: &Ledger, domain: usize) -> Result<()> {
 fn expiry(world: &Scene) -> Result<()> {
     let late = UnixMillis(world.now().0 + STORED_MAX_MS);
     let mut steps = 0;
-    while world.store.purge_expired(late)? {
+    while world.store.write(|tx| rules::purge_step(&tx, late))? {
         steps += 1;
         if steps > STEPS_MAX {
             break;

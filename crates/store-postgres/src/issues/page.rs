@@ -7,13 +7,13 @@ use caseload_model::issue_query::{ListPosition, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
 use futures_util::TryStreamExt as _;
-use tokio_postgres::{Row, RowStream};
+use tokio_postgres::RowStream;
 
 use crate::engine::store_error;
 use crate::tx::ReadRow;
+use caseload_store::StoreError;
 use caseload_store::issues::{fragments, sums};
 use caseload_store::query::{RenderedPage, Rendering};
-use caseload_store::{StepForm, StoreError, checksum};
 
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
@@ -55,7 +55,8 @@ pub(super) async fn render_stream(
             full = true;
         }
         // Rows after the last one that fits are taken off the wire, and dropped one by one.
-        full = full || !add(&row, rendering, out)?;
+        let read = ReadRow(&row);
+        full = full || !out.add(&fragments(&read)?, sums(&read)?, rendering)?;
         if !full {
             last = Some(row);
         }
@@ -64,26 +65,6 @@ pub(super) async fn render_stream(
         out.last = Some(position(fragments(&ReadRow(&last))?.head, rendering.key)?);
     }
     Ok(stats)
-}
-
-/// Renders one issue. Returns false if the page is full.
-fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> Result<bool, StoreError> {
-    let row = ReadRow(row);
-    let issue = fragments(&row)?;
-    if !out.has_room(&issue, rendering) {
-        return Ok(false);
-    }
-    if rendering.form == StepForm::Commas && !out.body.is_empty() {
-        out.body.push(b',');
-    }
-    let sums = sums(&row)?;
-    checksum::require_fragments(&issue, &rendering.view, sums)?;
-    out.write(&issue, sums, rendering);
-    if rendering.form == StepForm::Lines {
-        out.body.push(b'\n');
-    }
-    out.count += 1;
-    Ok(true)
 }
 
 /// The position of the issue with this head in lists sorted by `key`.

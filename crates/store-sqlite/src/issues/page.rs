@@ -2,50 +2,17 @@
 
 use std::rc::Rc;
 
-use caseload_model::issue::IssueFragments;
 use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
-use rusqlite::types::{FromSqlError, Value, ValueRef};
-use rusqlite::{Connection, Row, Rows, params_from_iter};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Rows, params_from_iter};
 
 use super::sql::Sql;
 use crate::Fault;
-use caseload_store::issues::FRAGMENTS_COUNT;
+use crate::tx::ReadRow;
+use caseload_store::StoreError;
+use caseload_store::issues::{FRAGMENTS_COUNT, fragments, sums};
 use caseload_store::query::{RenderedPage, Rendering};
-use caseload_store::{StepForm, StoreError, checksum};
-
-/// The checksums of the fragments, from a row that begins with both.
-fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r [u8]> {
-    row.get_ref(FRAGMENTS_COUNT - 1)?.as_blob().map_err(FromSqlError::into)
-}
-
-/// The fragments that a view shows. The row may hold anything for the others.
-fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<IssueFragments<'r>> {
-    let optional = |shown: bool, column: usize| -> rusqlite::Result<Option<&'r [u8]>> {
-        if !shown {
-            return Ok(None);
-        }
-        row.get_ref(column)?.as_blob_or_null().map_err(FromSqlError::into)
-    };
-    let blob = |shown: bool, column: usize| -> rusqlite::Result<&'r [u8]> {
-        if !shown {
-            return Ok(&[]);
-        }
-        row.get_ref(column)?.as_blob().map_err(FromSqlError::into)
-    };
-    Ok(IssueFragments {
-        head: blob(true, 0)?,
-        messages: blob(!view.exclude_messages, 1)?,
-        meta: blob(true, 2)?,
-        custom_fields: blob(view.custom_fields, 3)?,
-        feedback: optional(view.feedback, 4)?,
-        queue: optional(view.queue, 5)?,
-        private_notes: optional(view.private_notes, 6)?,
-        predict_labels: optional(view.predict_labels, 7)?,
-        sentiment_analysis: optional(view.sentiment_analysis, 8)?,
-        smart_intents: optional(view.smart_intents, 9)?,
-    })
-}
 
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
@@ -100,20 +67,10 @@ fn render(
         if row.get_ref(0)? == ValueRef::Null {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
         }
-        let issue = shown_fragments(row, rendering.view)?;
-        if !out.has_room(&issue, rendering) {
+        let read = ReadRow(row);
+        if !out.add(&fragments(&read)?, sums(&read)?, rendering)? {
             break;
         }
-        if rendering.form == StepForm::Commas && out.count > 0 {
-            out.body.push(b',');
-        }
-        let sums = sums(row)?;
-        checksum::require_fragments(&issue, &rendering.view, sums)?;
-        out.write(&issue, sums, rendering);
-        if rendering.form == StepForm::Lines {
-            out.body.push(b'\n');
-        }
-        out.count += 1;
         last = Some(row.get(FRAGMENTS_COUNT)?);
     }
     drop(found);

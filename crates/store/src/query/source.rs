@@ -19,6 +19,7 @@ use super::plan::Scan;
 use super::search::TextSearch;
 use super::stored_sets::{SetStore, StoredSets, TimedRow};
 use super::thresholds::Thresholds;
+use crate::checksum::require_fragments;
 use crate::idempotency::CommandStore as _;
 use crate::sql::Sql as _;
 use crate::throttle::Throttle;
@@ -92,8 +93,34 @@ pub struct RenderedPage {
 }
 
 impl RenderedPage {
+    /// Appends an issue with these checksums of its fragments, which are verified. Returns false if
+    /// the page is full.
+    pub fn add(
+        &mut self,
+        issue: &IssueFragments<'_>,
+        sums: &[u8],
+        rendering: &Rendering,
+    ) -> Result<bool, StoreError> {
+        if !self.has_room(issue, rendering) {
+            return Ok(false);
+        }
+        if rendering.form == StepForm::Commas && self.count > 0 {
+            self.body.push(b',');
+        }
+        require_fragments(issue, &rendering.view, sums)?;
+        self.make_room(issue, rendering);
+        let messages = write_issue(issue, &rendering.view, &mut self.body);
+        find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
+        self.version.add(issue, sums);
+        if rendering.form == StepForm::Lines {
+            self.body.push(b'\n');
+        }
+        self.count += 1;
+        Ok(true)
+    }
+
     /// Whether the issue may be appended.
-    pub fn has_room(&self, issue: &IssueFragments<'_>, rendering: &Rendering) -> bool {
+    fn has_room(&self, issue: &IssueFragments<'_>, rendering: &Rendering) -> bool {
         let fits = self.body.len().saturating_add(issue.bytes()) <= rendering.bytes_max;
         self.count == 0 || (self.count < rendering.issues_max && fits)
     }
@@ -109,14 +136,6 @@ impl RenderedPage {
             let wanted = if is_last { needed } else { grown.min(rendering.bytes_max) };
             self.body.reserve_exact(wanted.max(needed) - used);
         }
-    }
-
-    /// Appends an issue with these checksums of its fragments.
-    pub fn write(&mut self, issue: &IssueFragments<'_>, sums: &[u8], rendering: &Rendering) {
-        self.make_room(issue, rendering);
-        let messages = write_issue(issue, &rendering.view, &mut self.body);
-        find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
-        self.version.add(issue, sums);
     }
 }
 

@@ -12,7 +12,7 @@ use caseload_model::issue::{
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
 use caseload_store::issues::{FRAGMENTS, FreeRows, ImportStore, stored_issue, taken_instants};
-use caseload_store::profiles::add_identities;
+use caseload_store::profiles::add_app_profile;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
 use rusqlite::{CachedStatement, Connection, params};
@@ -134,21 +134,8 @@ impl<'c> Import<'c> {
                 values![self.tx.domain, agent.id, agent.name, email, now],
             )?;
         }
-        let mut insert = conn.prepare_cached(
-            "INSERT INTO app_profiles
-             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
-             fields_checksum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'', ?7, ?8) ON CONFLICT DO NOTHING",
-        )?;
-        let (domain, at) = (self.tx.domain, UnixMillis(now));
         for profile in &plan.app_profiles {
-            let (pid, app, name) = (&profile.pid, &profile.app_id, &profile.name);
-            let sum = checksum::of_app_profile(domain, profile, at);
-            let fields = checksum::of_app_profile_fields(domain, pid, at, &[]);
-            let row = params![domain.0, pid, app, name, profile.emails, now, sum, fields];
-            if insert.execute(row)? > 0 {
-                add_identities(&self.tx, profile)?;
-            }
+            add_app_profile(&self.tx, profile, UnixMillis(now))?;
         }
         Ok(())
     }

@@ -5,9 +5,10 @@
 use caseload_model::issue::AppProfileRow;
 use caseload_model::profile::IdentityKey;
 use caseload_model::profile_query::address_keys;
+use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
-use crate::{StoreError, values};
+use crate::{StoreError, checksum, values};
 
 /// Adds an identity: domain, key, pid, and the code of the identity's type.
 pub const INSERT: &str = "INSERT INTO app_profile_identities (domain_id, key, pid, kind)
@@ -16,14 +17,28 @@ pub const INSERT: &str = "INSERT INTO app_profile_identities (domain_id, key, pi
 pub(crate) const IDENTIFIERS: &str = "SELECT pid, key FROM app_profile_identities
      WHERE domain_id = ?1 AND pid = ANY (?2) AND kind = 1";
 
-/// Adds the identities of a new app profile.
-pub fn add_identities(
+/// Adds an app profile with its identities, if its pid is free.
+pub fn add_app_profile(
     store: &impl CommandStore,
     profile: &AppProfileRow,
+    at: UnixMillis,
 ) -> Result<(), StoreError> {
+    let (AppProfileRow { pid, app_id, name, emails, .. }, fields) = (profile, [0_u8; 0].as_slice());
+    let domain = store.domain();
+    let sum = checksum::of_app_profile(domain, profile, at);
+    let fields_sum = checksum::of_app_profile_fields(domain, pid, at, fields);
+    let added = store.change(
+        "INSERT INTO app_profiles
+         (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
+         fields_checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        values![domain, pid, app_id, name, emails, at, fields, sum, fields_sum],
+    )?;
+    if added == 0 {
+        return Ok(());
+    }
     for key in profile.identities() {
-        let kind = key.type_code();
-        store.change(INSERT, values![store.domain(), key.as_bytes(), profile.pid, kind])?;
+        store.change(INSERT, values![domain, key.as_bytes(), pid, key.type_code()])?;
     }
     Ok(())
 }

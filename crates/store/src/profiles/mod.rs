@@ -16,7 +16,7 @@ mod update;
 mod write;
 
 pub(crate) use app_identities::IDENTIFIERS;
-pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_identities};
+pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_app_profile};
 pub use changes::ProfileChanges;
 pub use create::create;
 pub use delete::{delete_app, delete_core};

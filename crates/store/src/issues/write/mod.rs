@@ -10,18 +10,15 @@ mod command;
 mod issue_store;
 mod lookups;
 
-use caseload_model::issue::AppProfileRow;
 use caseload_model::issue::write::{
     CreateContext, EditDraft, MessageAuthor, Moment, NewMessage, author_pid, message_answer,
     note_answer, plan_create, plan_message, plan_note,
 };
-use caseload_model::time::UnixMillis;
 
 use super::IndexChanges;
-use crate::profiles::add_identities;
+use crate::profiles::add_app_profile;
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, Idempotent, StoreError, StoredAnswer, attachments,
-    checksum, values,
 };
 use command::{bytes, issue, location, moment, note, once, put, refused, signed};
 use lookups::Lookups;
@@ -77,29 +74,6 @@ pub fn create<W: IssueStore>(
         attachments::claim(store, allocation.id, files)?;
         Ok(StoredAnswer { location: location(origin, allocation.id), body: plan.answer })
     })
-}
-
-/// Adds the author's app profile if its pid is free.
-fn add_app_profile(
-    store: &impl IssueStore,
-    profile: &AppProfileRow,
-    at: UnixMillis,
-) -> Result<(), StoreError> {
-    let (AppProfileRow { pid, app_id, name, emails, .. }, fields) = (profile, [0_u8; 0].as_slice());
-    let domain = store.domain();
-    let sum = checksum::of_app_profile(domain, profile, at);
-    let fields_sum = checksum::of_app_profile_fields(domain, pid, at, fields);
-    let added = store.change(
-        "INSERT INTO app_profiles
-         (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
-         fields_checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
-        values![domain, pid, app_id, name, emails, at, fields, sum, fields_sum],
-    )?;
-    if added > 0 {
-        add_identities(store, profile)?;
-    }
-    Ok(())
 }
 
 /// Adds a message.

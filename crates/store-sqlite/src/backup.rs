@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::part_file::{PartFile, SIDE_FILES, folder_of, with_suffix};
 use caseload_store::{BackupReport, CreateBackup, StoreError};
 
@@ -36,7 +37,10 @@ pub(super) async fn run(
     // If the caller drops this future, the copy ends at its next step.
     let stop_on_drop = StopOnDrop(Arc::new(AtomicBool::new(false)));
     let (target, stop) = (part.part().to_owned(), Arc::clone(&stop_on_drop.0));
-    engine.read_within(None, move |conn| copy(conn, &target, &stop)).await?;
+    engine
+        .readers()
+        .read(NO_DOMAIN, None, false, move |conn, _| copy(conn, &target, &stop))
+        .await?;
     let target = part.part().to_owned();
     let check = on_blocking_thread(move || Ok(check::run_on(&open_reader(&target)?))).await?;
     if let Some(fault) = check.faults.first() {

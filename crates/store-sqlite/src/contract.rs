@@ -83,11 +83,9 @@ impl Upkeep for SqliteStore {
             let tasks = tasks.await?;
             let completed = self.completed.lock().clone();
             let (database_bytes, log_bytes) = self.engine.file_bytes();
-            let commits = self.engine.commits();
-            let writes = self.engine.writes();
             Ok(StoreMetrics {
-                commits,
-                writes,
+                commits: self.engine.commits(),
+                writes: self.engine.writes(),
                 log_bytes,
                 database_bytes,
                 tasks_waiting: tasks.waiting,

@@ -101,8 +101,8 @@ impl Backend for SqliteStore {
             + Send
             + 'static,
     {
-        let further = self.engine.further_readers();
-        boxed(self.engine.read_throttled(domain, Some(budget), is_long, move |conn, throttle| {
+        let further = self.engine.readers().further();
+        boxed(self.engine.readers().read(domain, Some(budget), is_long, move |conn, throttle| {
             Ok(work(&issues::IssueSource::new(conn, domain).with(&further), throttle)?)
         }))
     }

@@ -27,8 +27,7 @@ use rusqlite::Connection;
 use crate::Fault;
 use crate::leftovers::rewrite;
 use caseload_store::fair_slots::NO_DOMAIN;
-use caseload_store::throttle::Throttle;
-use caseload_store::{DurationCounts, OpenMode, ReadBudget, StoreError};
+use caseload_store::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
 pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
@@ -36,14 +35,10 @@ pub(super) use connection::open_reader;
 use gauges::Gauges;
 pub(super) use lock::{FILE_MODE, Locks};
 pub(super) use migrate::open_in_memory;
-pub(super) use readers::FurtherReaders;
-use readers::Readers;
+pub(super) use readers::{FurtherReaders, READ_BUDGET, Readers};
 pub(super) use thread::on_blocking_thread;
 pub(super) use work_limit::WorkLimit;
 use writer::Writer;
-
-/// The time limit of a read without a budget of its own.
-pub(super) const READ_BUDGET: ReadBudget = ReadBudget::of_time(Duration::from_secs(10));
 
 /// The pause between two attempts to empty the log.
 const EMPTY_LOG_PAUSE: Duration = Duration::from_millis(200);
@@ -155,56 +150,12 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        self.read_within(Some(READ_BUDGET), work).await
+        self.readers.read(NO_DOMAIN, Some(READ_BUDGET), false, |conn, _| work(conn)).await
     }
 
-    /// Runs a read in one transaction. Without a budget it has no time limit.
-    pub(super) async fn read_within<T, F>(
-        &self,
-        budget: Option<ReadBudget>,
-        work: F,
-    ) -> Result<T, Fault>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    {
-        self.readers.read(NO_DOMAIN, budget, false, |conn, _| work(conn)).await
-    }
-
-    /// Runs a read on up to `readers_max` readers in parallel, each in a transaction of its own. It
-    /// takes the readers that others do not need now, and at least one. The caller provides the
-    /// state that they share.
-    pub(super) async fn read_side_by_side<F>(
-        &self,
-        domain: DomainId,
-        readers_max: usize,
-        work: F,
-    ) -> Result<(), Fault>
-    where
-        F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
-    {
-        self.readers.read_side_by_side(domain, READ_BUDGET.time, readers_max, work).await
-    }
-
-    /// [`Engine::read_within`] for a domain, which takes turns with the others, with a throttle. Only
-    /// a few long reads run at a time, and they do not take readers from short ones.
-    pub(super) async fn read_throttled<T, F>(
-        &self,
-        domain: DomainId,
-        budget: Option<ReadBudget>,
-        is_long: bool,
-        work: F,
-    ) -> Result<T, Fault>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
-    {
-        self.readers.read(domain, budget, is_long, work).await
-    }
-
-    /// Readers that a long read may use in addition to its own.
-    pub(super) fn further_readers(&self) -> FurtherReaders {
-        self.readers.further()
+    /// The pool of readers.
+    pub(super) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Moves the whole log into the database and truncates it, so that no page of the log is left.

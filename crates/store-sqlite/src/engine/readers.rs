@@ -21,6 +21,8 @@ use caseload_store::fair_slots::{FairSlots, Slot};
 use caseload_store::throttle::{ReadLoad, Throttle};
 use caseload_store::{ReadBudget, StoreError};
 
+/// The time limit of a read without a budget of its own.
+pub(crate) const READ_BUDGET: ReadBudget = ReadBudget::of_time(Duration::from_secs(10));
 /// The least number of concurrent short reads, even with few cores. Half as many long reads may run
 /// in addition: a throttled read pauses most of the time, and a short read must not wait for a
 /// pause.
@@ -36,7 +38,7 @@ struct Pool {
 }
 
 #[derive(Debug)]
-pub(super) struct Readers {
+pub(crate) struct Readers {
     pool: Arc<Pool>,
     short_slots: FairSlots,
     /// How many short slots a parallel read leaves to others.
@@ -86,9 +88,10 @@ impl Readers {
         }
     }
 
-    /// Runs a read. A long one, which may read very many records, has a limit of its own and is
-    /// throttled.
-    pub(super) async fn read<T, F>(
+    /// Runs a read of a domain, which takes turns with the others, in one transaction. Without a
+    /// budget it has no time limit. Only a few long reads, of very many records, run at a time.
+    /// They are throttled, and do not take readers from short ones.
+    pub(crate) async fn read<T, F>(
         &self,
         domain: DomainId,
         budget: Option<ReadBudget>,
@@ -117,23 +120,23 @@ impl Readers {
     }
 
     /// Readers that a long read may use in addition to its own.
-    pub(super) fn further(&self) -> FurtherReaders {
+    pub(crate) fn further(&self) -> FurtherReaders {
         FurtherReaders { pool: self.pool.clone(), slots: self.long_slots.clone() }
     }
 
-    /// Runs a read on up to `readers_max` readers in parallel: on at least one, and on no more than
-    /// leave half of all readers to others. Returns the first fault.
-    pub(super) async fn read_side_by_side<F>(
+    /// Runs a read on up to `readers_max` readers in parallel, each in a transaction of its own and
+    /// within [`READ_BUDGET`]. It takes one at least, and leaves half of all readers to others. The
+    /// caller provides the state that they share. Returns the first fault.
+    pub(crate) async fn read_side_by_side<F>(
         &self,
         domain: DomainId,
-        time: Duration,
         readers_max: usize,
         work: F,
     ) -> Result<(), Fault>
     where
         F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
     {
-        let deadline = Instant::now().checked_add(time);
+        let deadline = Instant::now().checked_add(READ_BUDGET.time);
         let mut slots = vec![slot(&self.short_slots, domain, deadline).await?];
         while slots.len() < readers_max {
             let Some(further) = self.short_slots.try_further(domain, self.spared) else { break };

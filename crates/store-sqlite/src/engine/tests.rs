@@ -243,7 +243,9 @@ async fn a_read_past_its_deadline_is_interrupted_and_its_connection_reused() {
         Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?)
     };
     for _ in 0..3 {
-        let read = engine.read_within(Some(Duration::from_millis(30).into()), endless);
+        let budget = Duration::from_millis(30).into();
+        let read =
+            engine.readers.read(NO_DOMAIN, Some(budget), false, move |conn, _| endless(conn));
         let late = tokio::time::timeout(PATIENCE, read).await.expect("the read is interrupted");
         assert!(matches!(late, Err(Fault(StoreError::DeadlinePassed))), "{late:?}");
         assert_eq!(numbers(&engine).await, Vec::<i64>::new());
@@ -280,7 +282,7 @@ async fn the_log_is_moved_into_the_database_when_no_read_pins_it() {
     let log_bytes = || std::fs::metadata(folder.path().join("caseload.db-wal")).unwrap().len();
     let (done, wait) = sync_channel::<()>(1);
     let (pin, pinned) = oneshot::channel();
-    let pinning = engine.read_within(None, move |conn| {
+    let pinning = engine.readers.read(NO_DOMAIN, None, false, move |conn, _| {
         let count: i64 = conn.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?;
         let _ = pin.send(());
         let _ = wait.recv();

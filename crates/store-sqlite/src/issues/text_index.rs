@@ -43,7 +43,7 @@ pub(crate) async fn index_texts(engine: &Engine, how: IndexTexts) -> Result<bool
         let tx = Tx(conn);
         Ok(text_index::plan(&tx, |tx, domain| IssueSource::new(tx.0, domain), how)?)
     };
-    let planned = engine.read_throttled(NO_DOMAIN, None, true, move |conn, _| plan(conn)).await?;
+    let planned = engine.readers().read(NO_DOMAIN, None, true, move |conn, _| plan(conn)).await?;
     let Some(step) = planned else { return Ok(false) };
     let indexed = engine
         .write_in(NO_DOMAIN, Weight::Long, move |conn, _| {

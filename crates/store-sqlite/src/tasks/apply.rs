@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use caseload_store::checksum::sealed;
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
     CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
@@ -86,7 +87,8 @@ async fn plan(
     let (planned, command) = if writes {
         // All of a task in one go: it takes as long as it takes.
         engine
-            .read_within(None, move |conn| {
+            .readers()
+            .read(NO_DOMAIN, None, false, move |conn, _| {
                 let tx = DomainTx { conn, domain: command.domain };
                 let planned = plan_dry_run(&tx, &mut Import::new(tx, &command), &command)?;
                 Ok((planned, command))

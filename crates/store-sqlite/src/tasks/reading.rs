@@ -41,6 +41,7 @@ pub(super) async fn read_chunk(
     let runs = reading.command.entries.work.len().div_ceil(RUN_ENTRIES);
     let (work, domain) = (reading.clone(), reading.command.domain);
     engine
+        .readers()
         .read_side_by_side(domain, cores.min(runs).min(READERS_MAX), move |conn| {
             work.read_runs(conn)
         })

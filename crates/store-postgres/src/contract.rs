@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::engine::Nodes;
 use crate::store::{PostgresStore, wake};
+use crate::tx::DomainTx;
 use crate::{check, domains, issues, tasks};
 
 /// How long a task that is visible in the queue may take to become visible itself, or to be marked.
@@ -122,7 +123,7 @@ impl Upkeep for PostgresStore {
             let read = self.read(|db| {
                 let size = "SELECT pg_database_size(current_database())";
                 let bytes = db.find(size, &[], |row| row.get(0))?.unwrap_or_default();
-                Ok((bytes, rules::unfinished_by_lease(db)?))
+                Ok((bytes, rules::unfinished_by_lease::<DomainTx<'_>>(db)?))
             });
             let (database_bytes, tasks) = read.await?;
             let completed = self.completed.lock().clone();

@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Weight, WriteContext, on_blocking_thread};
-use crate::tx::Tx;
+use crate::tx::{DomainTx, Tx};
 use crate::{SqliteStore, backup, boxed, check, issues, tasks};
 
 impl Work for SqliteStore {
@@ -78,7 +78,8 @@ impl Upkeep for SqliteStore {
     }
 
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
-        let tasks = self.engine.read(|conn| Ok(rules::unfinished_by_lease(&Tx(conn))?));
+        let tasks =
+            self.engine.read(|conn| Ok(rules::unfinished_by_lease::<DomainTx<'_>>(&Tx(conn))?));
         Box::pin(async move {
             let tasks = tasks.await?;
             let completed = self.completed.lock().clone();

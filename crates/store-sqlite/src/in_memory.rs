@@ -127,7 +127,7 @@ impl InMemoryStore {
         family: Family,
         id: &str,
     ) -> Result<Option<Task>, StoreError> {
-        self.find(&rules::of_family::<Tx<'_>>(domain, family, id))
+        self.find(&rules::of_family::<DomainTx<'_>>(domain, family, id))
     }
 
     pub fn claim_tasks(&self, command: &ClaimTasks) -> Result<Vec<ClaimedTask>, StoreError> {

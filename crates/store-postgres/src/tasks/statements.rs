@@ -34,20 +34,11 @@ pub(super) fn lock() -> String {
 const FOR_UPDATE: &str = " FOR UPDATE";
 const PAYLOAD: &str =
     "payload_blocks (domain_id, task_id, first_index, last_index, bytes, checksum)";
-const QUEUE: &str = "task_queue";
-const UNFINISHED: &str = "tasks b WHERE b.status < 4 AND";
-const IS_NEW: &str = "NOT queued";
-
-impl TaskTables for BlockingClient<'_> {
-    const QUEUE: &'static str = QUEUE;
-    const UNFINISHED: &'static str = UNFINISHED;
-    const IS_NEW: &'static str = IS_NEW;
-}
 
 impl TaskTables for DomainTx<'_> {
-    const QUEUE: &'static str = QUEUE;
-    const UNFINISHED: &'static str = UNFINISHED;
-    const IS_NEW: &'static str = IS_NEW;
+    const QUEUE: &'static str = "task_queue";
+    const UNFINISHED: &'static str = "tasks b WHERE b.status < 4 AND";
+    const IS_NEW: &'static str = "NOT queued";
 }
 
 /// Reads a task whose queue row is locked, and locks its own row: on a cluster the transaction that

@@ -20,25 +20,13 @@ use futures_util::FutureExt as _;
 
 use crate::tx::{DomainTx, Tx};
 
-/// The planner cannot know that nearly all tasks are finished.
-const QUEUE: &str = "(SELECT domain_id, id AS task_id, seq, writes, not_before, lease_server,
-     lease_until FROM tasks INDEXED BY tasks_unfinished WHERE status < 4)";
-
-/// A statement that marks none costs less here than the status of each task in the queue.
-const IS_NEW: &str = "TRUE";
-
-const UNFINISHED: &str = "tasks b INDEXED BY tasks_unfinished WHERE b.status < 4 AND";
-
-impl TaskTables for Tx<'_> {
-    const QUEUE: &'static str = QUEUE;
-    const UNFINISHED: &'static str = UNFINISHED;
-    const IS_NEW: &'static str = IS_NEW;
-}
-
 impl TaskTables for DomainTx<'_> {
-    const QUEUE: &'static str = QUEUE;
-    const UNFINISHED: &'static str = UNFINISHED;
-    const IS_NEW: &'static str = IS_NEW;
+    /// The planner cannot know that nearly all tasks are finished.
+    const QUEUE: &'static str = "(SELECT domain_id, id AS task_id, seq, writes, not_before,
+         lease_server, lease_until FROM tasks INDEXED BY tasks_unfinished WHERE status < 4)";
+    const UNFINISHED: &'static str = "tasks b INDEXED BY tasks_unfinished WHERE b.status < 4 AND";
+    /// A statement that marks none costs less here than the status of each task in the queue.
+    const IS_NEW: &'static str = "TRUE";
 }
 
 impl TaskStore for DomainTx<'_> {
@@ -82,7 +70,7 @@ impl TaskStore for DomainTx<'_> {
 }
 
 impl QueueStore for Tx<'_> {
-    type Tables = Self;
+    type Tables = DomainTx<'static>;
 
     async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
         let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at)

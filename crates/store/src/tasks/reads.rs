@@ -118,12 +118,12 @@ pub struct Unfinished {
 const IS_DELAYED: &str = "not_before > 0 AND lease_server IS NULL";
 
 /// The unfinished tasks of all domains.
-pub fn unfinished_by_lease<S: TaskTables + Sql>(store: &S) -> Result<Unfinished, StoreError> {
+pub fn unfinished_by_lease<T: TaskTables>(store: &impl Sql) -> Result<Unfinished, StoreError> {
     let count = format!(
         "SELECT count(*) - count(lease_server), count(lease_server),
          count(CASE WHEN {IS_DELAYED} THEN 1 END) FROM {} q
          WHERE domain_id IN (SELECT id FROM domains)",
-        S::QUEUE
+        T::QUEUE
     );
     let counts = store.find(&count, &[], |row| {
         Ok(Unfinished { waiting: row.get(0)?, running: row.get(1)?, delayed: row.get(2)? })

@@ -166,15 +166,10 @@ impl Upkeep for PostgresStore {
 
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            let listener = self.listener.lock().take();
-            if let Some(listener) = listener {
-                listener.stop().await;
+            let background = std::mem::take(&mut *self.background.lock());
+            for task in background {
+                task.stop().await;
             }
-            let watch = self.node_watch.lock().take();
-            if let Some(watch) = watch {
-                watch.stop().await;
-            }
-            self.compactor.stop().await;
             self.engine.close();
             Ok(())
         })

@@ -4,6 +4,7 @@
 //! distributed by it. Invariant: no server has state of record in its memory.
 
 mod address;
+mod background;
 mod check;
 mod contract;
 mod copy;

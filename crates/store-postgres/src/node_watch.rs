@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use caseload_store::{OutageLine, OutageLog, StoreError};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
+use crate::background::Background;
 use crate::domains::ids_and_names;
 use crate::engine::{Client, Engine, LostNode, Nodes};
 
@@ -21,28 +21,10 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How many domains of a node a line names.
 const NAMED_MAX: usize = 5;
 
-/// Watches until it is dropped.
-#[derive(Debug)]
-pub(crate) struct NodeWatch(JoinHandle<()>);
-
-impl NodeWatch {
-    /// Nothing is to be watched on one database server.
-    pub(crate) fn start(engine: &Arc<Engine>) -> Option<Self> {
-        let watch = Watch { engine: engine.clone(), lost: engine.lost_nodes() };
-        (engine.nodes() == Nodes::Many).then(|| Self(tokio::spawn(watch.run())))
-    }
-
-    /// Stops. Afterwards its connection is closed.
-    pub(crate) async fn stop(mut self) {
-        self.0.abort();
-        drop((&mut self.0).await);
-    }
-}
-
-impl Drop for NodeWatch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Watches until it is dropped. Nothing is to be watched on one database server.
+pub(crate) fn start(engine: &Arc<Engine>) -> Option<Background> {
+    let watch = Watch { engine: engine.clone(), lost: engine.lost_nodes() };
+    (engine.nodes() == Nodes::Many).then(|| Background::start(watch.run()))
 }
 
 struct Watch {

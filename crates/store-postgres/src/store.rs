@@ -17,12 +17,12 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::address::PostgresAddress;
-use crate::engine::{BlockingClient, Engine, Listener, READ_BUDGET};
-use crate::node_watch::NodeWatch;
+use crate::background::Background;
+use crate::engine::{BlockingClient, Engine, READ_BUDGET};
 use crate::probe::Probe;
 use crate::tasks::{DomainsOnHold, Leases};
 use crate::tx::DomainTx;
-use crate::{check, copy, domains, issues, notify, tasks};
+use crate::{check, copy, domains, issues, node_watch, notify, tasks};
 
 /// An opened PostgreSQL store.
 #[derive(Debug)]
@@ -36,10 +36,9 @@ pub struct PostgresStore {
     pub(crate) avoided: DomainsOnHold,
     /// Tasks that this server completed since the store was opened.
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
-    /// Receives notifications of other servers; admin commands have none.
-    pub(crate) listener: Mutex<Option<Listener>>,
-    /// Logs outages of nodes; servers on a cluster have it.
-    pub(crate) node_watch: Mutex<Option<NodeWatch>>,
+    /// Run until the store is closed: the compactor, and for a server those that receive the
+    /// notifications of other servers and log outages of nodes.
+    pub(crate) background: Mutex<Vec<Background>>,
 }
 
 /// The store for callers that know no backend. Not inlined, so that the capabilities that all
@@ -66,27 +65,23 @@ impl PostgresStore {
             }
         }
         let wake_ups = Arc::new(watch::Sender::new(0));
-        let listener = match mode {
-            OpenMode::Server => {
-                let wake_ups = Arc::clone(&wake_ups);
-                engine.listen(notify::CHANNEL, move || wake(&wake_ups))
-            }
-            OpenMode::Admin | OpenMode::Create => None,
-        };
-        let node_watch = match mode {
-            OpenMode::Server => NodeWatch::start(&engine),
-            OpenMode::Admin | OpenMode::Create => None,
-        };
+        let mut background = Vec::new();
+        if mode == OpenMode::Server {
+            let wake_ups = Arc::clone(&wake_ups);
+            background.extend(engine.listen(notify::CHANNEL, move || wake(&wake_ups)));
+            background.extend(node_watch::start(&engine));
+        }
+        let (compactor, compacting) = issues::Compactor::start(&engine);
+        background.push(compacting);
         Ok(Self {
-            compactor: issues::Compactor::start(&engine),
+            compactor,
             engine,
             probe: Probe::default(),
             wake_ups,
             leases: Leases::default(),
             avoided: DomainsOnHold::default(),
             completed: Mutex::default(),
-            listener: Mutex::new(listener),
-            node_watch: Mutex::new(node_watch),
+            background: Mutex::new(background),
         })
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
-use tokio::task::JoinHandle;
 use tokio_postgres::{AsyncMessage, Error};
 
 use crate::address::Connector;
@@ -15,39 +14,20 @@ use crate::address::Connector;
 /// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Listens until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Listener(JoinHandle<()>);
-
-impl Listener {
-    pub(super) fn start(
-        connector: Connector,
-        channel: &'static str,
-        notify: impl Fn() + Send + Sync + 'static,
-    ) -> Self {
-        Self(tokio::spawn(async move {
-            let mut interrupted = false;
-            loop {
-                let ended = receive(&connector, channel, &notify, &mut interrupted).await;
-                // Warn once, not after every attempt.
-                if let (Err(error), false) = (ended, std::mem::replace(&mut interrupted, true)) {
-                    tracing::warn!(%error, "notifications of other servers' work are interrupted");
-                }
-                tokio::time::sleep(RETRY).await;
-            }
-        }))
-    }
-
-    /// Stops listening. Afterwards its connection is closed, even one that was still opening.
-    pub(crate) async fn stop(mut self) {
-        self.0.abort();
-        drop((&mut self.0).await);
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Calls `notify` for every notification.
+pub(super) async fn listen(
+    connector: Connector,
+    channel: &'static str,
+    notify: impl Fn() + Send + Sync,
+) {
+    let mut interrupted = false;
+    loop {
+        let ended = receive(&connector, channel, &notify, &mut interrupted).await;
+        // Warn once, not after every attempt.
+        if let (Err(error), false) = (ended, std::mem::replace(&mut interrupted, true)) {
+            tracing::warn!(%error, "notifications of other servers' work are interrupted");
+        }
+        tokio::time::sleep(RETRY).await;
     }
 }
 

@@ -34,6 +34,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
+use super::background::Background;
 pub(super) use arrays::Column;
 pub(super) use blocking_client::BlockingClient;
 use bounds::Bounds;
@@ -47,7 +48,6 @@ pub(crate) use examine::examine;
 pub(super) use layout::FIRST;
 pub use layout::{LAYOUT, Placement};
 use limits::Limits;
-pub(super) use listen::Listener;
 use nodes::Database;
 pub(super) use nodes::Nodes;
 pub use placement::TablePlacement;
@@ -292,14 +292,15 @@ impl Engine {
         self.writes.lock()
     }
 
-    /// Calls `notify` for every notification of new work until the listener is dropped. `None`
-    /// behind a pooler, where servers find work by polling.
+    /// Calls `notify` for every notification of new work until the task is dropped. `None` behind a
+    /// pooler, where servers find work by polling.
     pub(super) fn listen(
         &self,
         channel: &'static str,
         notify: impl Fn() + Send + Sync + 'static,
-    ) -> Option<Listener> {
-        (!self.database.pooled).then(|| Listener::start(self.connector.clone(), channel, notify))
+    ) -> Option<Background> {
+        let listening = listen::listen(self.connector.clone(), channel, notify);
+        (!self.database.pooled).then(|| Background::start(listening))
     }
 
     pub(super) fn close(&self) {

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainId;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 
 use super::compaction;
+use crate::background::Background;
 use crate::domains;
 use crate::engine::Engine;
 use caseload_store::StoreError;
@@ -83,41 +83,21 @@ enum Next {
     Nothing,
 }
 
-/// Compacts until it is dropped.
+/// Lets the compactor know of writes.
 #[derive(Debug)]
-pub(crate) struct Compactor {
-    pending: Arc<PendingDomains>,
-    task: Mutex<Option<JoinHandle<()>>>,
-}
+pub(crate) struct Compactor(Arc<PendingDomains>);
 
 impl Compactor {
-    pub(crate) fn start(engine: &Arc<Engine>) -> Self {
+    /// Starts the compactor, which runs as long as the task.
+    pub(crate) fn start(engine: &Arc<Engine>) -> (Self, Background) {
         let pending = Arc::new(PendingDomains::default());
-        let task = tokio::spawn(run(Arc::clone(engine), Arc::clone(&pending)));
-        Self { pending, task: Mutex::new(Some(task)) }
+        let task = Background::start(run(Arc::clone(engine), Arc::clone(&pending)));
+        (Self(pending), task)
     }
 
     /// Notes a write of issues in a domain.
     pub(crate) fn note(&self, domain: DomainId) {
-        self.pending.note(domain, Instant::now());
-    }
-
-    /// Stops. When this returns, the compactor's connection is closed.
-    pub(crate) async fn stop(&self) {
-        if let Some(task) = self.end() {
-            drop(task.await);
-        }
-    }
-
-    fn end(&self) -> Option<JoinHandle<()>> {
-        let task = self.task.lock().take();
-        task.inspect(JoinHandle::abort)
-    }
-}
-
-impl Drop for Compactor {
-    fn drop(&mut self) {
-        self.end();
+        self.0.note(domain, Instant::now());
     }
 }
 

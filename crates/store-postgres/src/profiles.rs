@@ -67,11 +67,14 @@ impl ProfileStore for DomainTx<'_> {
     }
 
     fn delete_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
-        self.with_identities(
+        if identities.is_empty() {
+            return Ok(0);
+        }
+        let (keys, ids) = columns(identities);
+        let delete =
             "DELETE FROM identities i USING unnest($2::bytea[], $3::bigint[]) AS n (key, id)
-             WHERE i.domain_id = $1 AND i.key = n.key AND i.core_profile_id = n.id",
-            identities,
-        )
+             WHERE i.domain_id = $1 AND i.key = n.key AND i.core_profile_id = n.id";
+        self.change(delete, values![self.domain, keys, ids])
     }
 
     fn core_profiles(&self, ids: &[CoreProfileId]) -> Result<CoreProfiles, StoreError> {
@@ -230,21 +233,6 @@ impl<'s> SetColumns<'s> {
     fn values(&self, domain: DomainId) -> Vec<Value<'_>> {
         let Self { kinds, values, blocks } = self;
         vec![Value::Int(domain.0), Value::Ints(kinds), Value::Blobs(values), Value::Ints(blocks)]
-    }
-}
-
-impl DomainTx<'_> {
-    /// Runs a statement over identities; how many rows it changed.
-    fn with_identities(
-        &self,
-        sql: &str,
-        identities: &[IdentityRow<'_>],
-    ) -> Result<u64, StoreError> {
-        if identities.is_empty() {
-            return Ok(0);
-        }
-        let (keys, ids) = columns(identities);
-        self.change(sql, values![self.domain, keys, ids])
     }
 }
 

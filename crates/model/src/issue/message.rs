@@ -27,6 +27,7 @@ impl Origin {
 }
 
 /// A message. Parts that an entry does not give may be missing.
+#[derive(Default)]
 pub(super) struct Message<'j> {
     pub(super) id: Option<&'j str>,
     pub(super) body: &'j str,

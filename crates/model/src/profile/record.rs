@@ -98,11 +98,7 @@ fn write_value(rule: Rule, value: &Json<'_>, out: &mut Vec<u8>) {
 
 /// The fields text as a JSON map.
 pub(crate) fn braced(fields: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(fields.len() + 2);
-    text.push(b'{');
-    text.extend_from_slice(fields);
-    text.push(b'}');
-    text
+    [b"{", fields, b"}"].concat()
 }
 
 /// Reads a stored record. It was valid when it was written; if it is not, the store is damaged and

@@ -303,9 +303,5 @@ fn identities_of(fields: &[u8]) -> Vec<IdentityKey> {
 
 /// Whether the fields are the members of a JSON object.
 fn parses(fields: &[u8]) -> bool {
-    let mut text = Vec::with_capacity(fields.len() + 2);
-    text.push(b'{');
-    text.extend_from_slice(fields);
-    text.push(b'}');
-    json::parse(&text).is_ok()
+    json::parse(&[b"{", fields, b"}"].concat()).is_ok()
 }

@@ -4,9 +4,13 @@
 use std::ops::Range;
 
 use caseload_model::ids::{CoreProfileId, DomainName};
-use caseload_model::issue::{self, DeskAddresses, NewIssue};
+use caseload_model::issue::{DeskAddresses, NewIssue, prepare_imports_of, prepare_issue_deletes};
 use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::{self, AppPatch, CorePatch, CoreTarget, NewCoreProfile};
+use caseload_model::profile::{
+    AppPatch, CorePatch, CoreTarget, NewCoreProfile, prepare_app_deletes, prepare_app_gets,
+    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_patches,
+    prepare_creates,
+};
 use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::task::Action;
 
@@ -99,28 +103,22 @@ impl ChunkWork {
         block: &Block,
     ) -> Self {
         match action {
-            Action::CreateCoreProfiles => Self::CreateCoreProfiles(profile::prepare_creates(block)),
+            Action::CreateCoreProfiles => Self::CreateCoreProfiles(prepare_creates(block)),
             Action::UpdateCoreProfiles => {
-                Self::UpdateCoreProfiles(profile::prepare_core_patches(action, block))
+                Self::UpdateCoreProfiles(prepare_core_patches(action, block))
             }
             Action::UpsertCoreProfiles => {
-                Self::UpsertCoreProfiles(profile::prepare_core_patches(action, block))
+                Self::UpsertCoreProfiles(prepare_core_patches(action, block))
             }
-            Action::DeleteCoreProfiles => {
-                Self::DeleteCoreProfiles(profile::prepare_core_deletes(block))
-            }
-            Action::UpdateAppProfiles => {
-                Self::UpdateAppProfiles(profile::prepare_app_updates(block))
-            }
-            Action::DeleteAppProfiles => {
-                Self::DeleteAppProfiles(profile::prepare_app_deletes(block))
-            }
-            Action::GetCoreProfiles => Self::GetCoreProfiles(profile::prepare_core_gets(block)),
-            Action::GetAppProfiles => Self::GetAppProfiles(profile::prepare_app_gets(block)),
+            Action::DeleteCoreProfiles => Self::DeleteCoreProfiles(prepare_core_deletes(block)),
+            Action::UpdateAppProfiles => Self::UpdateAppProfiles(prepare_app_updates(block)),
+            Action::DeleteAppProfiles => Self::DeleteAppProfiles(prepare_app_deletes(block)),
+            Action::GetCoreProfiles => Self::GetCoreProfiles(prepare_core_gets(block)),
+            Action::GetAppProfiles => Self::GetAppProfiles(prepare_app_gets(block)),
             Action::ImportIssues => {
-                Self::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
+                Self::ImportIssues(prepare_imports_of(domain, addresses, block))
             }
-            Action::DeleteIssues => Self::DeleteIssues(issue::prepare_issue_deletes(block)),
+            Action::DeleteIssues => Self::DeleteIssues(prepare_issue_deletes(block)),
         }
     }
 

@@ -31,7 +31,7 @@ pub const fn kind_code(kind: RecordKind) -> i64 {
 
 /// The records of a chunk, packed as they come: full blocks on a thread of their own while the next
 /// one fills.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Records {
     first_index: u32,
     next_index: u32,
@@ -125,18 +125,7 @@ impl Packer {
 impl Records {
     /// For the records of entries from `first_index` on.
     pub fn new(first_index: u32) -> Self {
-        Self {
-            first_index,
-            next_index: first_index,
-            open: ChunkRecords::default(),
-            packer: None,
-            packed: Vec::new(),
-            packed_bytes: 0,
-            line_bytes: 0,
-            succeeded: 0,
-            failed: 0,
-            warnings: 0,
-        }
+        Self { first_index, next_index: first_index, ..Self::default() }
     }
 
     /// Reserves room for so many bytes of results, or for a full block.

@@ -78,8 +78,8 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         let client = Client::new(&url, DOMAIN, &key)?;
         report::opening(printer, &args.store, &url, port_taken.then_some(&*args.listen))?;
         let job = async {
-            let examples = steps::run(&client, printer).await?;
-            report::by_hand(printer, &client, &key, &examples, !args.exit)
+            let faulty = steps::run(&client, printer).await?;
+            report::by_hand(printer, &client, &key, &faulty, !args.exit)
         };
         // An interrupted demo shuts its server down gracefully, too.
         let worked = tokio::select! {

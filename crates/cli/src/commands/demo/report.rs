@@ -27,13 +27,6 @@ impl Step {
     }
 }
 
-/// The task that the commands to copy name.
-#[derive(Debug)]
-pub(crate) struct Examples {
-    /// The import with faults.
-    pub(crate) faulty: String,
-}
-
 /// The widest line that is shorter than any usual terminal.
 const COLUMNS_MAX: usize = 79;
 
@@ -73,13 +66,14 @@ pub(crate) fn opening(
     printer.line("")
 }
 
-/// Prints commands to copy, or a note if the server does not stay. They are the last lines, so that
+/// Prints commands to copy, which name the import with faults, or a note if the server does not
+/// stay. They are the last lines, so that
 /// the key is still on the screen.
 pub(crate) fn by_hand(
     printer: &mut Printer,
     client: &Client,
     key: &str,
-    examples: &Examples,
+    faulty: &str,
     serving: bool,
 ) -> Result<(), Failure> {
     printer.line("")?;
@@ -88,7 +82,7 @@ pub(crate) fn by_hand(
     }
     printer.line("To try it, copy these lines into another terminal:")?;
     printer.line("")?;
-    for line in commands(client, key, examples) {
+    for line in commands(client, key, faulty) {
         printer.line(format_args!("  {line}"))?;
     }
     printer.line("")
@@ -96,7 +90,7 @@ pub(crate) fn by_hand(
 
 /// Lines for a shell. None is too wide for a terminal of 80 columns, and no answer is longer than a
 /// few screens.
-fn commands(client: &Client, key: &str, examples: &Examples) -> Vec<String> {
+fn commands(client: &Client, key: &str, faulty: &str) -> Vec<String> {
     let domain = client.domain();
     let bulk = format!("$URL/v2/{domain}/identity/bulk_actions");
     let issues = format!("$URL/v1/{domain}/issues");
@@ -104,7 +98,7 @@ fn commands(client: &Client, key: &str, examples: &Examples) -> Vec<String> {
     vec![
         format!("URL={}", client.url()),
         format!("KEY={key}"),
-        format!("TASK={}", examples.faulty),
+        format!("TASK={}", faulty),
         "# the faulty import: its record and its errors".to_owned(),
         format!("{curl} {bulk}/$TASK"),
         format!("{curl} {bulk}/$TASK/errors"),

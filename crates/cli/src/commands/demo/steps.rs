@@ -7,7 +7,7 @@ use caseload_client::{Client, Params, Payload, RecordList, SubmitOptions, Task};
 use caseload_model::task::{Action, Family};
 use serde::Deserialize;
 
-use super::report::{Examples, Step, indented};
+use super::report::{Step, indented};
 use crate::clock::now;
 use crate::commands::bulk::{summary, wait_with_progress};
 use crate::failure::Failure;
@@ -49,8 +49,8 @@ struct Fault {
     detail: String,
 }
 
-/// Runs all steps.
-pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Examples, Failure> {
+/// Runs all steps. Returns the task of the import with faults.
+pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<String, Failure> {
     let at = now().0;
     let tag = run_tag()?;
     let ids = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
@@ -165,7 +165,7 @@ async fn import_with_faults(
     client: &Client,
     printer: &mut Printer,
     lines: Vec<u8>,
-) -> Result<Examples, Failure> {
+) -> Result<String, Failure> {
     let begun = Instant::now();
     let action = Action::CreateCoreProfiles;
     let task =
@@ -187,7 +187,7 @@ async fn import_with_faults(
     }
     let codes: Vec<&str> = others.iter().map(|fault| fault.code.as_str()).collect();
     indented(printer, &format!("and {}", codes.join(", ")))?;
-    Ok(Examples { faulty: task.task_id })
+    Ok(task.task_id)
 }
 
 /// Submits a dry run with faults: a person can correct its entries and make it real.

@@ -101,7 +101,7 @@ pub struct IssueRow {
 /// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if
 /// their ids are free; each occurs once. Of a dry run nothing is written: see
 /// [`ImportContext::go_on`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportPlan {
     pub issues: Vec<IssueRow>,
     /// Ids of stored issues that issues of the plan replace; each once.
@@ -206,17 +206,10 @@ impl<'c> Planner<'c> {
         mode: ImportMode,
     ) -> Self {
         let plan = ImportPlan {
-            issues: Vec::new(),
-            replaced: Vec::new(),
-            freed: Vec::new(),
-            apps: Vec::new(),
-            queues: Vec::new(),
-            agents: Vec::new(),
-            app_profiles: Vec::new(),
             last_issue_id: context.last_issue_id,
             next_publish_number: context.next_publish_number,
             max_created_at: context.taken_timestamps.max_created_at(),
-            records: ChunkRecords::default(),
+            ..ImportPlan::default()
         };
         Self {
             context,

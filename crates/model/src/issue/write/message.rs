@@ -55,16 +55,11 @@ pub(super) fn render_message(
     moment: Moment,
 ) -> Vec<u8> {
     let message = Message {
-        id: None,
         body,
         created_at: moment.at,
         origin: Some(origin),
-        author: None,
         attachments: attachments.iter().map(|file| file.render(domain)).collect(),
-        attachment: None,
-        intent_labels: None,
-        sentiment: None,
-        kind: None,
+        ..Message::default()
     };
     let id = timed_id(domain, "message", moment.at, moment.random);
     let mut out = Vec::new();

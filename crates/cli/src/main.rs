@@ -3,6 +3,7 @@
 //! for profiles, issues or tasks. Standard output carries data only. `failure` has the exit
 //! statuses.
 
+mod allocators;
 mod args;
 mod clock;
 mod commands;

@@ -11,6 +11,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::console::link;
+use crate::allocators;
 use crate::args::{StoreArgs, parse_listen};
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
@@ -107,9 +108,9 @@ pub(crate) struct LimitArgs {
           value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20))]
     connections: Option<usize>,
     /// Connections with keys of one domain at a time; by default a quarter of all
-    #[arg(long, env = "CASELOAD_CONNECTIONS_PER_DOMAIN", value_name = "NUMBER",
+    #[arg(long, env = "CASELOAD_DOMAIN_CONNECTIONS", value_name = "NUMBER",
           value_parser = RangedU64ValueParser::<usize>::new().range(4..=1 << 20))]
-    connections_per_domain: Option<usize>,
+    domain_connections: Option<usize>,
     /// How long the results and errors of a task are retained
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
@@ -134,7 +135,7 @@ impl LimitArgs {
         ApiConfig {
             memory_bytes: self.memory_budget,
             connections_max,
-            connections_per_domain: self.connections_per_domain,
+            connections_per_domain: self.domain_connections,
             body_bytes_max: self.body_limit,
             attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
@@ -167,6 +168,7 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
+    allocators::apply_settings();
     let patience = Duration::from_secs(args.store_wait);
     let connections = args.limits.connections()?;
     on_threads(async {

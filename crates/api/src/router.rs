@@ -38,7 +38,6 @@ pub(crate) fn admin_router(state: AppState) -> Router {
     routes
         .with_state(state)
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn(middleware::drain_unread_body))
         .layer(from_fn_with_state(cpu, middleware::request_id))
 }
 
@@ -144,8 +143,7 @@ fn stack(routes: Router, state: &AppState) -> Router {
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(from_fn(console::around))
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn_with_state(state.memory.clone(), compression::compress))
-        .layer(from_fn(middleware::drain_unread_body));
+        .layer(from_fn_with_state(state.memory.clone(), compression::compress));
     whole.layer(from_fn_with_state(state.cpu.clone(), middleware::request_id))
 }
 

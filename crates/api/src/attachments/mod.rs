@@ -22,7 +22,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::http::auth::Caller;
 use crate::http::connection::LongAnswer;
 use crate::http::etag::{has_already, unchanged};
-use crate::http::memory::Memory;
+use crate::http::memory::{Memory, STREAM_WAIT};
 use crate::http::problem::Problem;
 use crate::http::range::{self, ByteRange};
 use crate::state::AppState;
@@ -150,17 +150,18 @@ fn pieces(
             if at >= end {
                 return None;
             }
-            let memory = match memory {
-                Some(memory) => Ok(memory),
-                None => state.memory.take_for_stream(Some(domain), ATTACHMENT_PIECE_BYTES).await,
+            let memory = if memory.is_some() {
+                memory
+            } else {
+                let bytes = ATTACHMENT_PIECE_BYTES;
+                state.memory.take_within(Some(domain), bytes, STREAM_WAIT).await
             };
             let (number, start) = (at / PIECE_BYTES, at % PIECE_BYTES);
             let next = end.min((number + 1) * PIECE_BYTES);
             let within = start as usize..(start + next - at) as usize;
             let piece = piece(&state, domain, &id, number, within.end).await;
             let piece = piece.and_then(|piece| {
-                let memory = memory.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-                Ok(memory.hold(piece).slice(within))
+                Ok(memory.ok_or(StoreError::NoMemory)?.hold(piece).slice(within))
             });
             if let Err(error) = &piece {
                 tracing::error!(%error, "an attachment was cut");

@@ -4,9 +4,9 @@
 //! them. Who finds the budget empty waits up to [`WAIT`], then the request is refused.
 //!
 //! Connections have half of the budget at most. The rest has one share for each domain that holds
-//! some, and one more for the next domain. A domain may exceed its share while a share, or a quarter
-//! if that is less, stays free. If a domain below its share waits, the slowest answers of the domain
-//! with the most end, one after another. Invariant: no domain keeps another one from its share.
+//! some, and one more for the next domain. A domain may exceed its share while a share, or a
+//! quarter if that is less, is free. If a domain below its share waits, the slowest answers of the
+//! domain with the most end, one after another. Invariant: each domain can have its share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,16 +102,6 @@ impl MemoryBudget {
         bytes: usize,
     ) -> Result<Memory, Problem> {
         self.take_within(owner, bytes, WAIT).await.ok_or_else(|| StoreError::NoMemory.into())
-    }
-
-    /// Takes memory for the next part of a stream.
-    pub(crate) async fn take_for_stream(
-        self: &Arc<Self>,
-        owner: Option<DomainId>,
-        bytes: usize,
-    ) -> std::io::Result<Memory> {
-        let taken = self.take_within(owner, bytes, STREAM_WAIT).await;
-        taken.ok_or_else(|| std::io::Error::other("the memory for requests is used up"))
     }
 
     /// Takes memory if there is some now.

@@ -1,22 +1,17 @@
-//! The middleware around every request: its id, the rendering of problems, panics, and request
-//! bodies that the handler did not read. No route is known here. Invariant: every response has an
+//! The middleware around every request: its id, the rendering of problems, and panics. No route is
+//! known here. Invariant: every response has an
 //! `X-Request-Id`, and every error is in problem form.
 
 use std::any::Any;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
-use http_body_util::BodyExt;
-use hyper::body::{Frame, SizeHint};
 use tracing::Instrument;
 
 use crate::http::cpu::CpuPool;
@@ -26,9 +21,6 @@ use crate::http::request_id::new_request_id;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id that the server accepts from a caller.
 const REQUEST_ID_BYTES_MAX: usize = 128;
-/// How long the server goes on receiving an unread body after the answer, so that the answer
-/// arrives.
-const DRAIN_SECONDS: u64 = 2;
 
 /// From so many faults on, a problem is rendered on another thread.
 const FAULTS_INLINE_MAX: usize = 16;
@@ -113,54 +105,4 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .unwrap_or("no text");
     tracing::error!(panic = text, "a handler panicked");
     Problem::internal().into_response()
-}
-
-/// Goes on receiving a body that the handler did not read to its end. Closing the connection at
-/// once would reset it, and a client that is still sending would never see the answer.
-pub(crate) async fn drain_unread_body(request: Request, next: Next) -> Response {
-    let waits = request.headers().contains_key(header::EXPECT);
-    if waits || request.body().is_end_stream() {
-        return next.run(request).await;
-    }
-    next.run(request.map(|body| Body::new(DrainedBody { body: Some(body) }))).await
-}
-
-/// A request body that, if dropped before its end, is drained in the background.
-struct DrainedBody {
-    body: Option<Body>,
-}
-
-impl HttpBody for DrainedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        let polled = Pin::new(body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
-            self.body = None;
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(Body::is_end_stream)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
-    }
-}
-
-impl Drop for DrainedBody {
-    fn drop(&mut self) {
-        let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), async move {
-            while let Some(Ok(_)) = body.frame().await {}
-        }));
-    }
 }

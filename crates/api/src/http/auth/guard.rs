@@ -18,7 +18,7 @@ use super::caller::Caller;
 use super::cookie::{credential_of, has_session};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
-use crate::http::connection::Connection;
+use crate::http::connection::Slot;
 use crate::http::log_limiter::{Event, Origin};
 use crate::http::middleware::EmptySegment;
 use crate::http::peer::PeerAddress;
@@ -117,7 +117,7 @@ fn check_slashes(request: &Request) -> Result<(), Problem> {
 
 /// Whether the connection of the request has a place for its key. A key over its limits loses it.
 fn has_place(request: &Request, grant: &KeyGrant, is_over_limit: bool) -> bool {
-    let Some(connection) = request.extensions().get::<Connection>() else { return true };
+    let Some(connection) = request.extensions().get::<Arc<Slot>>() else { return true };
     if is_over_limit {
         connection.dismiss();
         return true;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
+use http_body_util::BodyExt as _;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -18,6 +19,9 @@ use super::timing::{ClientTimeout, TimeLimits, Timing, Waiting};
 
 /// The time between two looks at a connection whose body was refused.
 const REFUSED_BODY_LOOK: Duration = Duration::from_secs(1);
+
+/// How long the rest of an unread body is received, so that the answer arrives.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
 
 /// How far the answer to the last request is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,13 +62,6 @@ pub(crate) struct Exchange {
     state: Mutex<State>,
     /// The connection has to end, because others need its place or its memory.
     ended: Notify,
-}
-
-/// Why a connection ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    Timeout(ClientTimeout),
-    MadeRoom,
 }
 
 /// The body of a request came too slowly: the error that its reader gets.
@@ -141,17 +138,21 @@ impl Exchange {
         self.ended.notify_one();
     }
 
-    /// Waits until the connection has to end.
-    pub(super) async fn ends(&self) -> End {
-        loop {
+    /// Waits until the connection has to end; returns the time that its client has exceeded, unless
+    /// others need its place or its memory.
+    pub(super) async fn ends(&self) -> Option<ClientTimeout> {
+        let end = loop {
             let due = match self.check(Instant::now()) {
                 Ok(due) => due,
-                Err(timeout) => return self.cut(End::Timeout(timeout)),
+                Err(timeout) => break Some(timeout),
             };
             if tokio::time::timeout_at(due, self.ended.notified()).await.is_ok() {
-                return self.cut(End::MadeRoom);
+                break None;
             }
-        }
+        };
+        let mut state = self.state.lock();
+        state.is_cut = state.answer != Answer::Sent;
+        end
     }
 
     /// When to look again. A body that comes too slowly is refused: its reader answers.
@@ -166,12 +167,6 @@ impl Exchange {
         }
     }
 
-    fn cut(&self, end: End) -> End {
-        let mut state = self.state.lock();
-        state.is_cut = state.answer != Answer::Sent;
-        end
-    }
-
     /// Whether the kernel is to drop the bytes that it has not sent.
     pub(super) fn is_cut(&self) -> bool {
         self.state.lock().is_cut
@@ -184,7 +179,7 @@ impl Exchange {
         direction: Direction,
         request: u64,
     ) -> ObservedBody {
-        ObservedBody { body, direction, request, exchange: self.clone() }
+        ObservedBody { body, direction, request, exchange: self.clone(), drains: false }
     }
 
     /// A body may be dropped after hyper has parsed the next request, so its number is compared.
@@ -235,6 +230,10 @@ pub(super) struct ObservedBody {
     direction: Direction,
     request: u64,
     exchange: Arc<Exchange>,
+    /// Whether the rest is received if the reader drops the body before its end. Closing the
+    /// connection at once would reset it, and a client that is still sending would never see the
+    /// answer.
+    pub(super) drains: bool,
 }
 
 impl HttpBody for ObservedBody {
@@ -246,6 +245,7 @@ impl HttpBody for ObservedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
+        self.drains &= !matches!(polled, Poll::Ready(None | Some(Err(_))));
         if self.direction == Direction::In
             && let Err(error) = body_polled(&self.exchange, &polled, context.waker())
         {
@@ -265,6 +265,14 @@ impl HttpBody for ObservedBody {
 
 impl Drop for ObservedBody {
     fn drop(&mut self) {
-        self.exchange.body_ended(self.direction, self.request);
+        let runtime = tokio::runtime::Handle::try_current();
+        let Some(runtime) = runtime.ok().filter(|_| self.drains && !self.is_end_stream()) else {
+            return self.exchange.body_ended(self.direction, self.request);
+        };
+        let body = std::mem::take(&mut self.body);
+        let mut rest = self.exchange.observe(body, self.direction, self.request);
+        runtime.spawn(tokio::time::timeout(DRAIN_MAX, async move {
+            while let Some(Ok(_)) = rest.frame().await {}
+        }));
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
+use http::header;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -36,7 +37,7 @@ use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::MemoryBudget;
 use crate::http::peer::PeerAddress;
 use crate::metrics::RequestCounts;
-use exchange::{Direction, End};
+use exchange::Direction;
 use room::ConnectionMemory;
 use stream::ObservedStream;
 use timing::ClientTimeout;
@@ -46,18 +47,6 @@ use timing::ClientTimeout;
 pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
 /// The most bytes that are received of a connection before they are read. A whole head fits.
 pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
-
-/// The connection of a request, as an extension of each request on it.
-#[derive(Debug, Clone)]
-pub(crate) struct Connection(Arc<Slot>);
-
-impl std::ops::Deref for Connection {
-    type Target = Slot;
-
-    fn deref(&self) -> &Slot {
-        &self.0
-    }
-}
 
 /// Marks the answer that is a stream or a file, and takes as long as its reader does.
 #[derive(Debug, Clone, Copy)]
@@ -90,17 +79,21 @@ pub(crate) async fn serve(
         }
     });
     let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
-    let connection = Connection(slot.clone());
+    let own_slot = slot.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let has_body = !request.body().is_end_stream();
         let number = exchange.begin(has_body);
         let mut request = request.map(Body::new);
         if has_body {
-            let observe = |body| exchange.observe(body, Direction::In, number);
-            request = request.map(|body| Body::new(observe(body)));
+            let waits = request.headers().contains_key(header::EXPECT);
+            request = request.map(|body| {
+                let mut body = exchange.observe(body, Direction::In, number);
+                body.drains = !waits;
+                Body::new(body)
+            });
         }
         request.extensions_mut().insert(address);
-        request.extensions_mut().insert(connection.clone());
+        request.extensions_mut().insert(own_slot.clone());
         let answer = service.call(request);
         let exchange = exchange.clone();
         async move {
@@ -117,20 +110,21 @@ pub(crate) async fn serve(
             }
             tracing::debug!(%error, "a connection ended early");
         },
-        end = times.ends() => match end {
-            End::Timeout(timeout) => log_timeout(&shared.log_limiter, address, timeout),
-            End::MadeRoom => tracing::debug!("a connection made room for another one"),
-        },
+        timeout = times.ends() => log_timeout(&shared.log_limiter, address, timeout),
     }
 }
 
-/// A connection that is only silent is nothing unusual.
-fn log_timeout(log_limiter: &LogLimiter, PeerAddress(peer): PeerAddress, timeout: ClientTimeout) {
+/// A connection that is only silent is nothing unusual. The reader of a slow body and the table of
+/// connections have lines of their own.
+fn log_timeout(
+    log_limiter: &LogLimiter,
+    PeerAddress(peer): PeerAddress,
+    timeout: Option<ClientTimeout>,
+) {
     let what = match timeout {
-        // The reader of a body logs it.
-        ClientTimeout::Idle | ClientTimeout::Body => return,
-        ClientTimeout::Head => "the head of a request came too slowly",
-        ClientTimeout::Answer => "an answer was received too slowly",
+        Some(ClientTimeout::Head) => "the head of a request came too slowly",
+        Some(ClientTimeout::Answer) => "an answer was received too slowly",
+        _ => return,
     };
     if let Some(left_out) = log_limiter.line(Event::TooSlow, Origin::Address(peer)) {
         tracing::warn!(%peer, left_out, "{what}; the connection ends");

@@ -168,8 +168,8 @@ impl Slots {
         self.end_one_of(open, largest, |_, place| place.is_idle() || is_larger)
     }
 
-    /// Ends the connection of a domain that waits for its client, preferably an idle one, of the key
-    /// that has the most; of these the one that has waited longest.
+    /// Ends the connection of a domain that waits for its client, preferably an idle one, of the
+    /// key that has the most; of these the one that has waited longest.
     fn end_one_of(
         &self,
         open: &mut Open,

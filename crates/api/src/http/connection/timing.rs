@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_comes_at_the_minimum_rate_and_its_reader_is_told_once() {
+    fn a_body_comes_at_the_minimum_rate_or_its_reader_fails_once() {
         let mut client = Client::new();
         client.timing.begin();
         client.timing.body_moved(client.now, None);

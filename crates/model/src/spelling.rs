@@ -1,6 +1,6 @@
-//! How callers spell names and words, and what of a text is not shown. Hyphens equal underscores, a
-//! name with brackets is one value of a list, booleans have several spellings, and an unknown name
-//! gets the nearest known one as a hint. Countries and languages have searches of their own,
+//! How callers spell names and words, and characters that no text shows. Hyphens equal underscores,
+//! a name with brackets is one value of a list, booleans have several spellings, and an unknown
+//! name gets the nearest known one as a hint. Countries and languages have searches of their own,
 //! because their names are texts.
 
 /// Characters of a word that are compared, which bounds the cost. Known words are shorter than

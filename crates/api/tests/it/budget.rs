@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use caseload_api::ApiConfig;
+use caseload_store::ListStep;
 use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -136,6 +137,23 @@ async fn who_finds_no_memory_waits_a_second_and_gets_503_while_health_answers() 
     gate.notify_one();
     assert_eq!(slow.await.unwrap().unwrap().status(), 200);
     assert_eq!(server.get("/v1/acme/issues").await.status(), 200, "the memory was returned");
+}
+
+#[tokio::test]
+async fn reads_that_wait_for_their_turn_have_no_memory_yet() {
+    let config = ApiConfig { memory_bytes: 8 * MIB, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    let turn = server.store.turn_gate.close();
+    let list = || tokio::spawn(server.request(Method::GET, "/v1/acme/issues").send());
+    let waiting: Vec<_> = (0..20).map(|_| list()).collect();
+    until("the lists wait", async || server.store.listed.lock().unwrap().len() == 20).await;
+    // A step by cursor does not wait, and takes more than half of the memory.
+    server.store.steps.lock().unwrap().push_back(ListStep::default());
+    assert_eq!(server.get("/v1/acme/issues?cursor=").await.status(), 200);
+    turn.notify_one();
+    for read in waiting {
+        assert_eq!(read.await.unwrap().unwrap().status(), 200);
+    }
 }
 
 fn gzip(plain: &[u8]) -> Vec<u8> {

@@ -65,7 +65,8 @@ pub(crate) struct ScriptedStore {
     pub(crate) records_fault: Mutex<Option<fn() -> StoreError>>,
     /// The size of every attachment, and the number of its damaged piece.
     pub(crate) file: Mutex<(u64, u32)>,
-    /// A list waits at this gate.
+    /// A list waits at this gate for its turn, and then at this one for its end.
+    pub(crate) turn_gate: Gate,
     pub(crate) list_gate: Gate,
 }
 
@@ -362,10 +363,11 @@ impl Issues for ScriptedStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let begun = request.budget.begin();
+        let budget = request.budget.clone();
         self.listed.lock().unwrap().push(request);
         Box::pin(async move {
-            begun?;
+            self.turn_gate.pass().await;
+            budget.begin()?;
             self.list_gate.pass().await;
             self.may_fail()?;
             Ok(self.page.lock().unwrap().clone())

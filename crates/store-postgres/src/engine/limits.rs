@@ -1,5 +1,5 @@
 //! The limits that all reads and writes of one server share. Domains take turns: one with very many
-//! commands does not keep another one waiting. Reads leave some connections to writes, and short
+//! commands does not delay another one. Reads leave some connections to writes, and short
 //! reads slow long ones down. Writes of one domain wait for its clock, each with a connection; so
 //! only a few of them begin.
 

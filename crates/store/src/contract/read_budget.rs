@@ -1,5 +1,6 @@
-//! What a read of a caller may use: a time, and memory for its result. Many reads may wait for their
-//! turn, so a read takes its memory when the turn has come. Who counts the memory is not known here.
+//! The limits of a caller's read: a time, and memory for its result. Many reads may wait for their
+//! turn, so a read takes its memory when the turn has come. The one who counts the memory is not
+//! known here.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use crate::hostile::scale::Scale;
 use crate::hostile::tenant::Tenant;
 use crate::hostile::wire::{connect, unread};
 
+const MESSAGE_BYTES: usize = 1 << 20;
 /// How long unread connections stay open in a long attack: the server has rendered all that it will
 /// render. A brief one judges the memory of that moment.
 const STARE: Duration = Duration::from_secs(3);
@@ -31,14 +32,15 @@ async fn large_issues(arena: &Arena, count: usize) -> Result<()> {
     issues_of(&arena.hostile, count, 1 << 20).await
 }
 
-/// Imports issues of about so many bytes each.
+/// Imports issues of about so many bytes each, in messages of a megabyte at most.
 async fn issues_of(tenant: &Tenant, count: usize, bytes: usize) -> Result<()> {
-    let body = "large ".repeat(bytes / 6 - 10);
+    let messages = bytes.div_ceil(MESSAGE_BYTES);
+    let body = "large ".repeat(bytes / messages / 6 - 10);
     for n in 0..count {
         let entry = json!({
             "title": "large",
             "created_at": 1_700_000_000_000_i64 + n as i64,
-            "messages": [{ "body": body }],
+            "messages": vec![json!({ "body": body }); messages],
         });
         let task = tenant.run("import_issues", format!("{entry}\n").into_bytes()).await?;
         ensure!(task["counts"]["succeeded"] == 1, "{task}");
@@ -110,14 +112,14 @@ pub(super) async fn two_tenants(arena: &mut Arena) -> Result<String> {
         let reply = arena.calm.get(&arena.calm.path("v1", "issues?page-size=20")).await?;
         ensure!(reply.status.is_success(), "read {n} of a third tenant: {}", reply.short());
     }
-    Ok(format!("39 reads of a third tenant beside {} unread pages", open.len()))
+    Ok(format!("39 reads of a third tenant and {} unread pages", open.len()))
 }
 
 /// Reads that wait for their turn have no memory yet.
 pub(super) async fn queued_reads(arena: &mut Arena) -> Result<String> {
     issues_of(&arena.hostile, 1, 1 << 20).await?;
     let mut reading = JoinSet::new();
-    for _ in 0..arena.scale.of(60, 300) {
+    for _ in 0..300 {
         let tenant = arena.hostile.clone();
         let path = tenant.path("v1", "issues?page-size=20");
         reading.spawn(async move { tenant.get(&path).await?.good() });
@@ -191,7 +193,8 @@ pub(super) async fn half_bodies(arena: &mut Arena) -> Result<String> {
 }
 
 pub(super) async fn forty_clients(arena: &mut Arena) -> Result<String> {
-    large_issues(arena, arena.scale.of(16, 100)).await?;
+    large_issues(arena, arena.scale.of(16, 50)).await?;
+    issues_of(&arena.hostile, arena.scale.of(1, 20), 7_000_000).await?;
     arena.reset_peak();
     let (rounds, stare) = (arena.scale.of(1, 12), stare_at(arena.scale));
     let mut clients = JoinSet::new();

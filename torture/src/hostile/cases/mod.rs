@@ -195,7 +195,8 @@ pub(crate) const CASES: &[Case] = &[
         "queued-reads",
         "a read takes memory when its turn comes",
         attack!(memory::queued_reads),
-    ),
+    )
+    .long(),
     Case::new(
         "packed",
         "packed-forms",
@@ -238,7 +239,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "connections",
         "over-the-limit",
-        "a key over its limit keeps no connection from others",
+        "a key over its limit takes no connection from others",
         attack!(connections::over_the_limit),
     )
     .with(&["--connections", "120"]),

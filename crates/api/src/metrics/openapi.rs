@@ -13,8 +13,8 @@ pub(crate) fn paths() -> Value {
         "Metrics for operators",
         "The text format 0.0.4 of Prometheus. It contains no domain \
          name, record id or key. It needs a key of any domain, unless the caller is on the same \
-         machine, uses its loopback name, and there is no sign of a proxy. If the operator has \
-         set an address for metrics, they are there alone. The metrics are listed in \
+         machine, uses its loopback name, and comes through no proxy. If the operator has set an \
+         address for metrics, they are there alone. The metrics are listed in \
          docs/operating.md, \"Read metrics\".",
     );
     let metrics = metrics.fails(&[ErrorCode::Unauthorized, ErrorCode::NotFound]);

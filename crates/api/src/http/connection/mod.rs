@@ -78,7 +78,7 @@ pub(crate) async fn serve(
             tracing::debug!(%error, "the unsent bytes of a connection are sent");
         }
     });
-    let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
+    let address = PeerAddress::new(peer.ip());
     let own_slot = slot.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let has_body = !request.body().is_end_stream();
@@ -110,7 +110,7 @@ pub(crate) async fn serve(
             }
             tracing::debug!(%error, "a connection ended early");
         },
-        timeout = times.ends() => log_timeout(&shared.log_limiter, address, timeout),
+        timeout = slot.exchange().ends() => log_timeout(&shared.log_limiter, address, timeout),
     }
 }
 

@@ -20,7 +20,6 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::exchange::Exchange;
-use super::timing::Waiting;
 use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::Reclaim;
 
@@ -155,9 +154,8 @@ impl Slots {
         if own >= self.per_domain {
             let keys = &open.domains[&domain].of_key;
             let of_key = keys.get(key).copied().unwrap_or_default();
-            return self.end_one_of(open, domain, |places, place| {
-                place.is_idle() || places.of_key[&place.key] > of_key + 1
-            });
+            let may_end = |is_idle, places_of_key| is_idle || places_of_key > of_key + 1;
+            return self.end_one_of(open, domain, may_end);
         }
         if open.admitted < self.max - self.newcomers() {
             return true;
@@ -165,23 +163,24 @@ impl Slots {
         let largest = open.domains.iter().max_by_key(|(_, places)| places.places.len());
         let Some((&largest, places)) = largest else { return false };
         let is_larger = places.places.len() > own + 1;
-        self.end_one_of(open, largest, |_, place| place.is_idle() || is_larger)
+        self.end_one_of(open, largest, |is_idle, _| is_idle || is_larger)
     }
 
     /// Ends the connection of a domain that waits for its client, preferably an idle one, of the
-    /// key that has the most; of these the one that has waited longest.
+    /// key that has the most; of these the one that has waited longest. `may_end` gets whether it
+    /// is idle, and the number of places of its key.
     fn end_one_of(
         &self,
         open: &mut Open,
         domain: DomainId,
-        may_end: impl Fn(&DomainPlaces, &Place) -> bool,
+        may_end: impl Fn(bool, usize) -> bool,
     ) -> bool {
         let Some(places) = open.domains.get(&domain) else { return false };
         let waiting = places.places.iter().filter_map(|(&number, place)| {
             let waiting = place.exchange.waiting()?;
             let of_key = places.of_key[&place.key];
             let order = (waiting.is_idle, of_key, Reverse(waiting.since));
-            may_end(places, place).then_some((order, number))
+            may_end(waiting.is_idle, of_key).then_some((order, number))
         });
         let Some((_, number)) = waiting.max() else { return false };
         if let Some(exchange) = open.remove_place(domain, number) {
@@ -202,13 +201,7 @@ impl Slots {
 
 impl Reclaim for Slots {
     fn end_slowest(&self, domain: DomainId) -> bool {
-        self.end_one_of(&mut self.open.lock(), domain, |_, place| !place.is_idle())
-    }
-}
-
-impl Place {
-    fn is_idle(&self) -> bool {
-        matches!(self.exchange.waiting(), Some(Waiting { is_idle: true, .. }))
+        self.end_one_of(&mut self.open.lock(), domain, |is_idle, _| !is_idle)
     }
 }
 

@@ -72,12 +72,17 @@ function route() {
 }
 
 /**
- * Goes to a screen. From a field of this one the keys of the next one follow at once.
+ * Goes to a screen. From a field of this one the keys of the next one follow at once. This screen
+ * takes no more keys, also before the browser tells of the new address.
  * @param {string} path
  */
 function go(path) {
+  const here = location.hash;
   /** @type {any} */ (document.activeElement)?.blur();
   location.hash = `/${path}`;
+  if (location.hash === here) return;
+  keys = {};
+  main.setAttribute("aria-busy", "true");
 }
 
 /**

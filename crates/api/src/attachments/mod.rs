@@ -23,6 +23,7 @@ use crate::http::auth::Caller;
 use crate::http::connection::LongAnswer;
 use crate::http::etag::{has_already, unchanged};
 use crate::http::memory::{Memory, STREAM_WAIT};
+use crate::http::middleware::CallersFile;
 use crate::http::problem::Problem;
 use crate::http::range::{self, ByteRange};
 use crate::state::AppState;
@@ -82,6 +83,7 @@ pub(crate) async fn get(
     let body = Body::from_stream(first.chain(pieces));
     let mut response = (headers, body).into_response();
     response.extensions_mut().insert(LongAnswer);
+    response.extensions_mut().insert(CallersFile);
     if let Some(part) = partial {
         range::mark_partial(&mut response, part, size);
     }

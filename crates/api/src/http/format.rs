@@ -19,7 +19,24 @@ use crate::http::query::QueryPairs;
 pub(crate) const LINES: [&str; 3] =
     ["application/x-ndjson", "application/jsonl", "application/ndjson"];
 const JSON: &str = "application/json";
+pub(crate) const PROBLEM: &str = "application/problem+json";
 const CSV: &str = "text/csv";
+
+/// The media types of JSON, and each with its charset: some clients read a text without one as
+/// Latin-1.
+const WITH_CHARSET: [(&str, &str); 5] = [
+    (JSON, "application/json; charset=utf-8"),
+    (PROBLEM, "application/problem+json; charset=utf-8"),
+    (LINES[0], "application/x-ndjson; charset=utf-8"),
+    (LINES[1], "application/jsonl; charset=utf-8"),
+    (LINES[2], "application/ndjson; charset=utf-8"),
+];
+
+/// The type of an answer in JSON with its charset; none if it is another type.
+pub(crate) fn utf8_type(media_type: &[u8]) -> Option<&'static str> {
+    let known = WITH_CHARSET.iter().find(|(bare, _)| bare.as_bytes() == media_type);
+    known.map(|(_, with_charset)| *with_charset)
+}
 
 /// The memory that is taken for a short list before it is read.
 pub(crate) const SHORT_LIST_BYTES: usize = 1 << 20;

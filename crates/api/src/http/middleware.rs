@@ -1,6 +1,6 @@
-//! The middleware around every request: its id, the rendering of problems, and panics. No route is
-//! known here. Invariant: every response has an
-//! `X-Request-Id`, and every error is in problem form.
+//! The middleware around every request: its id, the rendering of problems, the charset of JSON, and
+//! panics. No route is known here. Invariant: every response has an
+//! `X-Request-Id`, every error is in problem form, and JSON names its charset.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use tracing::Instrument;
 
 use crate::http::cpu::CpuPool;
+use crate::http::format::{PROBLEM, utf8_type};
 use crate::http::problem::Problem;
 use crate::http::request_id::new_request_id;
 
@@ -29,6 +30,10 @@ const FAULTS_INLINE_MAX: usize = 16;
 /// before the routes and would hide it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EmptySegment;
+
+/// Marks an answer with a caller's file, whose type is the one that the caller gave it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallersFile;
 
 /// Sets the request id, and renders the problem that a handler returns.
 pub(crate) async fn request_id(
@@ -58,10 +63,16 @@ pub(crate) async fn request_id(
         } else {
             problem.body(&text)
         };
-        let content_type = HeaderValue::from_static("application/problem+json");
+        let content_type = HeaderValue::from_static(PROBLEM);
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         *response.body_mut() = if head { Body::empty() } else { Body::from(body) };
+    }
+    let is_own = response.extensions_mut().remove::<CallersFile>().is_none();
+    if let Some(kind) = response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|_| is_own)
+        && let Some(with_charset) = utf8_type(kind.as_bytes())
+    {
+        *kind = HeaderValue::from_static(with_charset);
     }
     response.headers_mut().insert(X_REQUEST_ID, id);
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));

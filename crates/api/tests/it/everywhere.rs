@@ -34,7 +34,7 @@ async fn the_body_of_an_error_names_the_request_id_of_its_header() {
     for path in ["/nothing", "/v1/acme/issues?x=1", "/v1/acme/issues/x"] {
         let answer = server.get(path).await;
         let id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
-        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json; charset=utf-8");
         let body: Value = answer.json().await.unwrap();
         assert_eq!(body["request_id"], id);
         let words: Vec<&String> = body.as_object().unwrap().keys().collect();

@@ -58,7 +58,11 @@ async fn everyone_else_gets_json_with_the_same_links() {
     let server = Server::start().await;
     for accept in [None, Some("*/*"), Some("application/json"), Some("text/html;q=0.5, */*")] {
         let answer = open(&server, accept).await;
-        assert_eq!(answer.headers()["content-type"], "application/json", "{accept:?}");
+        assert_eq!(
+            answer.headers()["content-type"],
+            "application/json; charset=utf-8",
+            "{accept:?}"
+        );
         let page: Value = answer.json().await.unwrap();
         assert_eq!(
             (&page["name"], &page["version"]),

@@ -31,7 +31,7 @@ async fn the_description_is_served_without_a_key() {
     let server = Server::start().await;
     let answer = server.bare(Method::GET, "/openapi.json").send().await.unwrap();
     assert_eq!(answer.status(), 200);
-    assert_eq!(answer.headers()["content-type"], "application/json");
+    assert_eq!(answer.headers()["content-type"], "application/json; charset=utf-8");
     assert!(answer.headers().contains_key("x-request-id"));
     assert_eq!(answer.json::<Value>().await.unwrap(), openapi());
     let head = server.bare(Method::HEAD, "/openapi.json/").send().await.unwrap();

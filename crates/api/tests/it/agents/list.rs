@@ -44,7 +44,7 @@ async fn short_lists_are_lines_on_request() {
             }
             let request = real.request(Method::GET, &format!("{path}?{query}"));
             let answer = request.header("accept", accept).send().await.unwrap();
-            assert_eq!(answer.headers()["content-type"], "application/x-ndjson");
+            assert_eq!(answer.headers()["content-type"], "application/x-ndjson; charset=utf-8");
             let text = answer.text().await.unwrap();
             let lines: Vec<Value> =
                 text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

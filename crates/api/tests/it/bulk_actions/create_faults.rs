@@ -18,7 +18,7 @@ fn post(server: &Server, path: &str) -> RequestBuilder {
 async fn refused(request: RequestBuilder) -> (u16, Value) {
     let answer = request.send().await.unwrap();
     let status = answer.status().as_u16();
-    assert_eq!(answer.headers()["content-type"], "application/problem+json");
+    assert_eq!(answer.headers()["content-type"], "application/problem+json; charset=utf-8");
     (status, answer.json().await.unwrap())
 }
 

@@ -193,13 +193,14 @@ async fn events_equal_the_polled_records_and_are_never_compressed() {
 async fn events_are_sent_only_if_accept_prefers_them() {
     let (server, _clock) = with_running_task().await;
     complete(&server);
+    let json = "application/json; charset=utf-8";
     for (accept, kind) in [
-        ("*/*", "application/json"),
-        ("text/event-stream;q=0.5, application/json", "application/json"),
-        ("text/event-stream;q=0", "application/json"),
+        ("*/*", json),
+        ("text/event-stream;q=0.5, application/json", json),
+        ("text/event-stream;q=0", json),
         ("application/json;q=0.5, Text/Event-Stream", "text/event-stream"),
-        ("text/event-stream, application/json", "application/json"),
-        ("text/event-stream, */*", "application/json"),
+        ("text/event-stream, application/json", json),
+        ("text/event-stream, */*", json),
         ("text/event-stream, */*;q=0.1", "text/event-stream"),
         ("text/*, application/json;q=0.9", "text/event-stream"),
     ] {

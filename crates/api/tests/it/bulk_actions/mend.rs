@@ -110,7 +110,7 @@ async fn a_reject_file_can_be_mended_and_sent_again_as_it_is() {
     let task = faulty(&real).await;
     let path = format!("{}/payload?only=failed", this(&task));
     let answer = real.request(Method::GET, &path).send().await.unwrap();
-    assert_eq!(answer.headers()["content-type"], "application/x-ndjson");
+    assert_eq!(answer.headers()["content-type"], "application/x-ndjson; charset=utf-8");
     let disposition = answer.headers()["content-disposition"].to_str().unwrap().to_owned();
     assert!(disposition.ends_with("-payload.jsonl\""), "{disposition}");
     let tag = answer.headers()["etag"].clone();

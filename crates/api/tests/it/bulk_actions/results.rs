@@ -40,7 +40,8 @@ async fn records_are_an_array_or_lines_as_requested() {
         let request = server.request(Method::GET, &format!("{PATH}/results{query}"));
         let answer = request.header("Accept", accept).send().await.unwrap();
         assert_eq!(answer.status(), 200);
-        assert_eq!(answer.headers()["content-type"], content_type, "{accept} {query}");
+        let with_charset = format!("{content_type}; charset=utf-8");
+        assert_eq!(answer.headers()["content-type"], with_charset, "{accept} {query}");
         assert_eq!(answer.text().await.unwrap(), body, "{accept} {query}");
     }
     assert_eq!(

@@ -217,9 +217,9 @@ async fn a_download_is_a_gzip_file_with_a_name() {
         }
     }
     for (word, content_type) in [
-        ("false", "application/json"),
-        ("False", "application/json"),
-        ("0", "application/json"),
+        ("false", "application/json; charset=utf-8"),
+        ("False", "application/json; charset=utf-8"),
+        ("0", "application/json; charset=utf-8"),
         ("True", "application/gzip"),
         ("1", "application/gzip"),
     ] {

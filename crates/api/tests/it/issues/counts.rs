@@ -79,7 +79,7 @@ async fn issues_are_counted_by_each_property_and_pair() {
     ] {
         let answer = real.request(Method::GET, &format!("{PATH}?{query}")).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{query}");
-        assert_eq!(answer.headers()["content-type"], "application/json");
+        assert_eq!(answer.headers()["content-type"], "application/json; charset=utf-8");
         let expected = format!(r#"{{"total-hits":3,"groups":[{groups}],"other":{other}}}"#);
         assert_eq!(answer.text().await.unwrap(), expected, "{query}");
     }

@@ -137,7 +137,7 @@ async fn head_has_the_headers_of_get_on_every_path() {
     }
     let request = real.request(Method::HEAD, PATH).header("accept", "application/x-ndjson");
     let head = request.send().await.unwrap();
-    assert_eq!(head.headers()["content-type"], "application/x-ndjson");
+    assert_eq!(head.headers()["content-type"], "application/x-ndjson; charset=utf-8");
     assert_eq!((head.status(), head.text().await.unwrap()), (StatusCode::OK, String::new()));
     real.stop().await;
 }

@@ -44,7 +44,7 @@ async fn a_list_is_an_envelope_around_the_stored_bytes() {
         page(3)
     );
     assert_eq!(answer.headers()["link"], links.as_str());
-    assert_eq!(answer.headers()["content-type"], "application/json");
+    assert_eq!(answer.headers()["content-type"], "application/json; charset=utf-8");
     assert_eq!(
         answer.text().await.unwrap(),
         "{\"page\":2,\"page-size\":100,\"issues\":[{\"id\":1,\"lifetime\":1.10},{\"id\":2}],\

@@ -35,7 +35,7 @@ const LINES: &str = "application/x-ndjson";
 async fn lines(real: &RealServer, query: &str) -> (Vec<Value>, Value) {
     let request = real.request(Method::GET, &format!("{PATH}?{query}"));
     let answer = request.header("accept", LINES).send().await.unwrap();
-    assert_eq!(answer.headers()["content-type"], LINES);
+    assert_eq!(answer.headers()["content-type"], format!("{LINES}; charset=utf-8"));
     assert_eq!(answer.headers()["vary"], "Accept");
     let text = answer.text().await.unwrap();
     assert!(text.ends_with('\n'));
@@ -146,7 +146,7 @@ async fn a_page_number_overrides_the_stream_of_lines() {
     let real = with_issues().await;
     let request = real.request(Method::GET, &format!("{PATH}?page=1"));
     let answer = request.header("accept", LINES).send().await.unwrap();
-    assert_eq!(answer.headers()["content-type"], "application/json");
+    assert_eq!(answer.headers()["content-type"], "application/json; charset=utf-8");
     assert_eq!(answer.json::<Value>().await.unwrap()["total-hits"], ISSUES);
     real.stop().await;
 }
@@ -179,7 +179,9 @@ async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_t
     ] {
         let answer = ask(query, accept).await.unwrap();
         assert_eq!(answer.status(), 200, "{query} {accept}");
-        assert_eq!(answer.headers()["content-type"], content_type, "{query} {accept}");
+        let of_json = format!("{content_type}; charset=utf-8");
+        let expected = if content_type == CSV { CSV } else { &of_json };
+        assert_eq!(answer.headers()["content-type"], expected, "{query} {accept}");
         assert_eq!(answer.headers()["vary"], "Accept");
         let text = answer.text().await.unwrap();
         assert_eq!(text.ends_with('\n'), content_type != JSON, "{query} {accept}");

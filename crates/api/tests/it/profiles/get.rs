@@ -39,7 +39,7 @@ async fn a_single_profile_is_the_record_of_the_get_action_with_a_tag() {
         let expected = real.lines(&task, "results").await;
         let expected = expected.trim_end();
         let answer = real.request(Method::GET, path).send().await.unwrap();
-        assert_eq!(answer.headers()["content-type"], "application/json");
+        assert_eq!(answer.headers()["content-type"], "application/json; charset=utf-8");
         let tag = answer.headers()["etag"].to_str().unwrap().to_owned();
         assert!(tag.starts_with('"'), "{tag}");
         assert_eq!(answer.text().await.unwrap(), expected);

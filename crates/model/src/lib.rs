@@ -6,6 +6,7 @@
 pub mod country;
 pub mod decimal;
 pub mod dialects;
+pub mod encoded_word;
 pub mod entry;
 pub mod error_code;
 pub mod fold;

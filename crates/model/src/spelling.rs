@@ -3,9 +3,13 @@
 //! name gets the nearest known one as a hint. Countries and languages have searches of their own,
 //! because their names are texts.
 
+use crate::encoded_word::decoded_words;
+
 /// Characters of a word that are compared, which bounds the cost. Known words are shorter than
 /// this.
 const CHARS_COMPARED: usize = 64;
+/// How often a name is decoded whose decoded form has encoded words, which bounds the cost.
+const NAME_ROUNDS_MAX: usize = 8;
 
 /// Whether a caller's spelling is the name `known`.
 pub fn same_name(known: &str, given: &str) -> bool {
@@ -40,12 +44,22 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
-/// The name of a file without the folders before it and without hidden characters; empty if no name
-/// is left.
+/// The name of a file with its encoded words decoded, without the folders before it and without
+/// hidden characters; empty if no name is left. The name of such a name is itself.
 pub fn bare_file_name(given: &str) -> String {
-    let shown: String = given.chars().filter(|c| !is_hidden(*c)).collect();
-    let name = shown.rsplit(['/', '\\']).next().unwrap_or_default();
-    if matches!(name, "." | "..") { String::new() } else { name.to_owned() }
+    let mut name = given.to_owned();
+    for _ in 0..NAME_ROUNDS_MAX {
+        let decoded = decoded_words(&name);
+        let shown = decoded.as_ref().unwrap_or(&name).chars().filter(|c| !is_hidden(*c));
+        let shown: String = shown.collect();
+        let last = shown.rsplit(['/', '\\']).next().unwrap_or_default();
+        let next = if matches!(last, "." | "..") { "" } else { last };
+        if next == name {
+            break;
+        }
+        next.clone_into(&mut name);
+    }
+    name
 }
 
 const fn plain(byte: u8) -> u8 {

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use caseload_model::encoded_word::text_of;
 use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, header};
 use memchr::memmem;
@@ -234,7 +235,7 @@ fn part_head(bytes: &[u8]) -> Result<PartHead, BrokenMultipart> {
     let disposition = value("content-disposition").unwrap_or_default();
     Ok(PartHead {
         name: parameter(&disposition, "name").unwrap_or_default(),
-        file_name: parameter(&disposition, "filename").or_else(|| extended(&disposition)),
+        file_name: extended(&disposition).or_else(|| parameter(&disposition, "filename")),
         content_type: value("content-type").map(Cow::into_owned),
     })
 }
@@ -261,12 +262,14 @@ fn parameter(header: &str, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The name of a file in the form of RFC 8187: `filename*=UTF-8''…`.
+/// The name of a file in the form of RFC 8187: `filename*=UTF-8''…`. Clients that send it send
+/// `filename` as well, with fewer characters, for servers that do not know this form.
 fn extended(header: &str) -> Option<String> {
-    let (charset, rest) = raw_parameter(header, "filename*")?.split_once('\'')?;
+    let value = raw_parameter(header, "filename*")?;
+    let (charset, rest) = value.trim_matches('"').split_once('\'')?;
     let (_, name) = rest.split_once('\'')?;
-    let is_utf8 = charset.eq_ignore_ascii_case("utf-8");
-    is_utf8.then(|| percent_decode(name.as_bytes()).decode_utf8_lossy().into_owned())
+    let bytes: Vec<u8> = percent_decode(name.as_bytes()).collect();
+    text_of(charset, &bytes)
 }
 
 /// The value of a parameter as it was sent, with its quotes.

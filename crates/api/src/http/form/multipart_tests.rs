@@ -88,6 +88,21 @@ fn forms_are_read_as_clients_send_them_however_they_are_cut() {
             format!("--b\r\n{}x\r\n--b--", head("name=a; filename*=UTF-8''%C3%A4.txt")),
             vec![(file("a", "ä.txt", None), b"x".to_vec())],
         ),
+        (
+            format!(
+                "--b\r\n{}x\r\n--b--",
+                head("name=a; filename=\"_.txt\"; filename*=UTF-8'de'%C3%A4.txt")
+            ),
+            vec![(file("a", "ä.txt", None), b"x".to_vec())],
+        ),
+        (
+            format!("--b\r\n{}x\r\n--b--", head("name=a; filename*=iso-8859-1''%E4; filename=b")),
+            vec![(file("a", "ä", None), b"x".to_vec())],
+        ),
+        (
+            format!("--b\r\n{}x\r\n--b--", head("name=a; filename*=UTF-8''%E4; filename=b")),
+            vec![(file("a", "b", None), b"x".to_vec())],
+        ),
     ] {
         for piece in 1..=body.len() {
             let found = decoded(body.as_bytes(), piece).map(|parts| parts.all);

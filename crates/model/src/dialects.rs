@@ -155,8 +155,15 @@ static DIALECTS: &[Dialect] = &[
     dialect(&["id", "issue_id", "issues"], &[&["ids"], &["issue-ids"]]),
 ];
 
-/// The hint for a caller who sent the unknown name `word`; none if the call knows no names.
+/// The advice for a body in JSON that is read as another type, or as none.
+pub const LOOKS_LIKE_JSON: &str = "this looks like JSON: send Content-Type: application/json";
+
+/// The hint for a caller who sent the unknown name `word`; none if the call knows no names. A form
+/// has a name that begins like JSON if its client did not say that it is JSON.
 pub fn hint(word: &str, known: &[&str]) -> Option<String> {
+    if word.trim_start().starts_with(['{', '[']) && !known.is_empty() {
+        return Some(format!("{LOOKS_LIKE_JSON}."));
+    }
     hint_of_dialect(word, known).or_else(|| {
         let near = nearest_word(word, known.iter().copied())?;
         Some(format!("did you mean {near}?"))

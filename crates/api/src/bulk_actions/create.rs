@@ -39,9 +39,9 @@ pub(crate) async fn create(
     BulkPath(family): BulkPath,
     query: QueryPairs,
     own_urls: OwnUrls,
-    request: Request,
+    mut request: Request,
 ) -> Result<Response, Problem> {
-    let kind = body::kind(&request, ACCEPTED_TYPES)?;
+    let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
     check_length(&request, &state.config)?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
@@ -81,12 +81,12 @@ pub(crate) async fn create(
 
 /// Reads a request to the path of `family` without creating a task.
 pub(crate) async fn read_only(
-    request: Request,
+    mut request: Request,
     family: Family,
     state: &AppState,
     caller: &Caller,
 ) -> Result<TaskRequest, Problem> {
-    let kind = body::kind(&request, ACCEPTED_TYPES)?;
+    let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
     check_length(&request, &state.config)?;
     let staging = Staging::new(state, caller)?;
     let form = TaskForm::new(kind, family, true, Vec::new(), staging);

@@ -1,8 +1,10 @@
 //! The content types of the calls that take a form, and the answer to a broken urlencoded form.
 
-use axum::body::HttpBody;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
+use caseload_model::dialects::LOOKS_LIKE_JSON;
 use caseload_model::error_code::ErrorCode;
+use futures_util::StreamExt;
 use http::{HeaderValue, header};
 
 use super::urlencoded::BrokenEscape;
@@ -20,22 +22,33 @@ pub(crate) enum FormKind {
 /// The kind of form of the content type; `accepted` lists the accepted types for the caller. A
 /// request with neither a body nor a content type is a form without fields: HTTP clients send an
 /// empty form in this way, and the answer can then name the missing fields.
-pub(crate) fn kind(request: &Request, accepted: &str) -> Result<FormKind, Problem> {
-    let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
-    let headers = request.headers();
-    let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let given = String::from_utf8_lossy(given);
-    match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/x-www-form-urlencoded" => Ok(FormKind::Urlencoded),
-        "multipart/form-data" => Ok(FormKind::Multipart),
-        "application/json" => Ok(FormKind::Json),
-        "" if request.body().size_hint().exact() == Some(0) => Ok(FormKind::Urlencoded),
-        "" => unsupported(format!("the request has no Content-Type; send {accepted}")),
+pub(crate) async fn kind(request: &mut Request, accepted: &str) -> Result<FormKind, Problem> {
+    let given = request.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let given = String::from_utf8_lossy(given.unwrap_or_default());
+    let given = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let detail = match given.as_str() {
+        "application/x-www-form-urlencoded" => return Ok(FormKind::Urlencoded),
+        "multipart/form-data" => return Ok(FormKind::Multipart),
+        "application/json" => return Ok(FormKind::Json),
+        "" if request.body().size_hint().exact() == Some(0) => return Ok(FormKind::Urlencoded),
+        "" | "text/plain" if begins_like_json(std::mem::take(request.body_mut())).await => {
+            LOOKS_LIKE_JSON.to_owned()
+        }
+        "" => format!("the request has no Content-Type; send {accepted}"),
         other => {
             let shown: String = other.chars().take(100).collect();
-            unsupported(format!("{shown:?} is not supported here; send {accepted}"))
+            format!("{shown:?} is not supported here; send {accepted}")
         }
-    }
+    };
+    Err(Problem::new(ErrorCode::UnsupportedMediaType, detail))
+}
+
+/// Whether a body begins like a map or a list in JSON. The connection bounds how long it may take
+/// to arrive.
+async fn begins_like_json(body: Body) -> bool {
+    let first = body.into_data_stream().next().await;
+    let first = first.and_then(Result::ok).unwrap_or_default();
+    matches!(first.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 pub(crate) fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {

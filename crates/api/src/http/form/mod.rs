@@ -258,11 +258,11 @@ impl<F: Files> FormSink for SmallForm<F> {
 pub(crate) async fn read<F: Files>(
     state: &AppState,
     caller: &Caller,
-    request: Request,
+    mut request: Request,
     files: F,
 ) -> Result<(Fields, F, Memory), Problem> {
     let (config, domain) = (&state.config, caller.domain_id);
-    let kind = body::kind(&request, ACCEPTED_TYPES)?;
+    let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
     check_length(&request, config)?;
     let headers = request.headers().clone();
     let stated = request.body().size_hint().exact().map_or(usize::MAX, |bytes| bytes as usize);

@@ -22,6 +22,7 @@ on_each_store!(
 );
 
 const ISSUES: &str = "/v1/acme/issues";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Parameter and code of every fault.
 fn faults(body: &Value) -> Vec<(String, String)> {
@@ -245,6 +246,20 @@ async fn other_content_types_and_methods_are_refused() {
         assert_eq!(status, 415, "{kind}");
         assert!(body["detail"].as_str().unwrap().contains("application/json"), "{body}");
     }
+    let json = r#" {"message-body":"x=y&z"}"#;
+    for kind in [None, Some("text/plain;charset=UTF-8"), Some(FORM)] {
+        let mut request = real.request(Method::POST, ISSUES).body(json);
+        if let Some(kind) = kind {
+            request = request.header("Content-Type", kind);
+        }
+        let (status, body) = send(request).await;
+        assert_eq!(status, if kind == Some(FORM) { 400 } else { 415 }, "{kind:?}");
+        let advice = "this looks like JSON: send Content-Type: application/json";
+        assert!(body.to_string().contains(advice), "{kind:?} {body}");
+    }
+    let (status, body) = send(real.request(Method::POST, ISSUES).body("message-body=x")).await;
+    let detail = body["detail"].as_str().unwrap();
+    assert!(status == 415 && detail.starts_with("the request has no Content-Type; send"), "{body}");
     let (status, body) = send(real.request(Method::POST, ISSUES)).await;
     let missing = (400, &"message-body".into());
     assert_eq!((status, &body["errors"][0]["parameter"]), missing, "no body is an empty form");

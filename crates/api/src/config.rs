@@ -64,7 +64,7 @@ impl Default for ApiConfig {
             connections_per_domain: None,
             minimum_rate: MinimumRateLimits::default(),
             head_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_secs(75),
             has_admin_address: false,
             public_url: None,
             trusted_proxies: TrustedProxies::default(),

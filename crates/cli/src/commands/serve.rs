@@ -90,6 +90,11 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     query_timeout: u64,
+    /// How long a connection may be silent between two requests. A proxy in front should close its
+    /// idle connections sooner
+    #[arg(long, env = "CASELOAD_IDLE_TIMEOUT", value_name = "SECONDS", default_value = "75",
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    idle_timeout: u64,
     /// Requests that a key may make in 60 s; 0 means no limit
     #[arg(long, env = "CASELOAD_RATE_LIMIT", value_name = "NUMBER", default_value = "1500")]
     rate_limit: u32,
@@ -139,6 +144,7 @@ impl LimitArgs {
             body_bytes_max: self.body_limit,
             attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
+            idle_timeout: Duration::from_secs(self.idle_timeout),
             rate_limit: self.rate_limit,
             unfinished_tasks_max: self.queue_limit,
             keep_results: Duration::from_hours(24 * self.keep_results),

@@ -274,7 +274,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "connections",
         "idle",
-        "an idle connection ends after a minute",
+        "an idle connection ends after 75 s",
         attack!(connections::idle),
     )
     .long(),

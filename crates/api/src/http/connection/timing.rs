@@ -216,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn a_head_has_ten_seconds_and_silence_a_minute() {
-        assert_eq!(Client::new().ends(|_, _| {}), Some((60, ClientTimeout::Idle)));
+    fn a_head_has_ten_seconds_and_silence_seventy_five() {
+        assert_eq!(Client::new().ends(|_, _| {}), Some((75, ClientTimeout::Idle)));
         let mut slow = Client::new();
         slow.timing.received(slow.now);
         assert_eq!(slow.ends(Timing::received), Some((10, ClientTimeout::Head)));
@@ -225,7 +225,7 @@ mod tests {
         client.timing.begin();
         assert_eq!(client.ends(|_, _| {}), None, "the server may take its time");
         client.timing.end(client.now);
-        assert_eq!(client.ends(|_, _| {}), Some((60, ClientTimeout::Idle)));
+        assert_eq!(client.ends(|_, _| {}), Some((75, ClientTimeout::Idle)));
     }
 
     #[test]

@@ -34,6 +34,8 @@ words! {
     /// The oddities of an entry that succeeded.
     EntryWarningCode {
         LooksLikeSeconds = 1 "looks_like_seconds",
+        MendedName = 2 "mended_name",
+        UnusableUrl = 3 "unusable_url",
     }
 }
 

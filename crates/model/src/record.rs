@@ -44,16 +44,21 @@ impl EntryFault {
     /// This fault with the faulty value, shortened if it is long.
     #[must_use]
     pub fn with_value(mut self, value: &Json<'_>) -> Self {
-        let mut text = Vec::new();
-        value.write_to(&mut text);
-        if text.len() > FAULT_VALUE_BYTES_MAX {
-            let short = shorten(&text, FAULT_VALUE_BYTES_MAX);
-            text.clear();
-            json::write_string(&short, &mut text);
-        }
-        self.value = Some(text);
+        self.value = Some(shown_value(value));
         self
     }
+}
+
+/// A value as JSON text, shortened if it is long.
+pub(crate) fn shown_value(value: &Json<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    value.write_to(&mut text);
+    if text.len() > FAULT_VALUE_BYTES_MAX {
+        let short = shorten(&text, FAULT_VALUE_BYTES_MAX);
+        text.clear();
+        json::write_string(&short, &mut text);
+    }
+    text
 }
 
 /// Something odd about an entry that succeeds nevertheless.
@@ -64,7 +69,7 @@ pub struct EntryWarning {
     pub pointer: String,
     /// The oddity, how the value was taken, and which one was perhaps meant.
     pub detail: String,
-    /// The value as JSON text.
+    /// The value as JSON text, shortened if it is long.
     pub value: Vec<u8>,
 }
 

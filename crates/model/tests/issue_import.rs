@@ -463,6 +463,40 @@ fn attachment_and_attachments_imply_each_other() {
 }
 
 #[test]
+fn the_name_of_an_imported_file_is_corrected_with_a_warning() {
+    let long = format!("{}.pdf", "ä".repeat(300));
+    let end = format!("{}.pdf", "ä".repeat(251));
+    for (sent, stored) in [
+        ("report.pdf", "report.pdf"),
+        ("Invoice..pdf", "Invoice..pdf"),
+        (" lead 100%; \"q\".pdf", " lead 100%; \"q\".pdf"),
+        ("…😀.pdf", "…😀.pdf"),
+        ("", ""),
+        ("a/b.pdf", "b.pdf"),
+        ("C:\\fakepath\\x.png", "x.png"),
+        ("x\ty\n.txt", "xy.txt"),
+        ("gpj.\u{202e}exe", "gpj.exe"),
+        ("..", "attachment"),
+        ("\u{200e}", "attachment"),
+        ("=?utf-8?Q?=C3=A4_b.txt?=", "ä b.txt"),
+        (&long, &end),
+    ] {
+        let import = |name: &str| {
+            let files = json!([{ "file_name": name }]);
+            let messages = json!([{ "created_at": 1e12 as i64, "attachments": files }]);
+            prepare(&json!({ "created_at": 1e12 as i64, "messages": messages }).to_string())
+                .unwrap()
+        };
+        let issue = import(sent);
+        let shown: Value = serde_json::from_str(&render(&issue)).unwrap();
+        assert_eq!(shown["messages"][0]["attachment"]["file_name"], stored);
+        let codes: Vec<_> = issue.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        assert_eq!(codes, if sent == stored { &[][..] } else { &["mended_name"] }, "{sent:?}");
+        assert!(import(stored).warnings.is_empty(), "{stored:?} stays");
+    }
+}
+
+#[test]
 fn each_person_is_mentioned_once_with_every_address() {
     let issue = prepare(
         r#"{"created_at":1,"hs_user_id":"eva","author_email":"eva@example.org","assignee_id":"ada",

@@ -7,7 +7,7 @@ use super::{INSTANT_MS_MAX, SECONDS_MAX, parse_iso, write_iso};
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::json::{Json, Member, ValuePath};
-use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX};
+use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX, shown_value};
 use crate::spelling::nearest_word;
 use crate::task::Family;
 use crate::time::UnixMillis;
@@ -354,7 +354,7 @@ impl Reader {
         let Json::String(text) = json else {
             let instant = self.integer_value(json, &at, (0, INSTANT_MS_MAX)).map(UnixMillis)?;
             if instant.0 < SECONDS_MAX {
-                self.warn_of_seconds(instant, &at);
+                self.warn_of_seconds(instant, &at, json);
             }
             return Some(instant);
         };
@@ -369,11 +369,22 @@ impl Reader {
 }
 
 impl Reader {
-    /// Warns that a number is more likely a time in seconds. It is taken as it is.
-    fn warn_of_seconds(&mut self, taken: UnixMillis, at: &ValuePath<'_>) {
-        if self.warnings.len() >= WARNINGS_MAX {
-            return;
+    /// Warns of a value that is odd, or was changed or left out.
+    pub(super) fn warn(
+        &mut self,
+        code: EntryWarningCode,
+        at: &ValuePath<'_>,
+        detail: impl Into<String>,
+        value: &Json<'_>,
+    ) {
+        if self.warnings.len() < WARNINGS_MAX {
+            let (pointer, detail, value) = (at.pointer(), detail.into(), shown_value(value));
+            self.warnings.push(EntryWarning { code, pointer, detail, value });
         }
+    }
+
+    /// Warns that a number is more likely a time in seconds. It is taken as it is.
+    fn warn_of_seconds(&mut self, taken: UnixMillis, at: &ValuePath<'_>, value: &Json<'_>) {
         let iso = |ms: i64| {
             let mut text = Vec::new();
             write_iso(UnixMillis(ms), &mut text);
@@ -393,12 +404,7 @@ impl Reader {
                 iso(meant)
             )
         };
-        self.warnings.push(EntryWarning {
-            code: EntryWarningCode::LooksLikeSeconds,
-            pointer: at.pointer(),
-            detail,
-            value: number.to_string().into_bytes(),
-        });
+        self.warn(EntryWarningCode::LooksLikeSeconds, at, detail, value);
     }
 }
 

@@ -200,12 +200,16 @@ fn entry_warning() -> Value {
         json!({
             "code": described(
                 "`looks_like_seconds`: a time is a number below 100,000,000,000, which is before \
-                 March 1973 in milliseconds.",
+                 March 1973 in milliseconds. It is taken as it is. `mended_name`: the name of an \
+                 attachment is stored as that of an upload would be, without folders, hidden \
+                 characters and encoded words, and of a long one the last 255 characters. \
+                 `unusable_url`: an attachment is stored without its URL, because it is neither \
+                 `http://…`, `https://…` nor a path, or has a part `..` or hidden characters.",
                 words(&warnings),
             ),
             "pointer": text("RFC 6901, into the entry: the odd value."),
             "detail": text("The cause, and how to correct it."),
-            "value": {"description": "The odd value, which was taken as it is."},
+            "value": {"description": "The odd value, shortened if it is long."},
         }),
     )
 }

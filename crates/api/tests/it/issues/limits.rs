@@ -21,7 +21,7 @@ on_each_store!(
     a_bulk_edit_of_issues_that_are_too_long_together_is_refused,
     a_bulk_edit_of_too_many_tags_is_refused,
     an_import_of_a_great_id_leaves_the_next_id_as_it_is,
-    harmful_urls_and_types_of_imported_attachments_are_faults,
+    unusable_urls_of_imported_attachments_are_left_out_and_hidden_types_are_faults,
     names_of_files_are_repaired_in_uploads_and_imports,
 );
 
@@ -269,21 +269,23 @@ async fn an_import_of_a_great_id_leaves_the_next_id_as_it_is() {
     real.stop().await;
 }
 
-async fn harmful_urls_and_types_of_imported_attachments_are_faults() {
+async fn unusable_urls_of_imported_attachments_are_left_out_and_hidden_types_are_faults() {
     let real = RealServer::start().await;
     let entry = |member: &str, value: &str| {
-        let files = json!([{ member: value }]);
+        let files = json!([{ member: value, "size": 1 }]);
         let messages = json!([{"attachments": files}]);
         format!("{}\n", json!({"created_at": 200_000_000_000_i64, "messages": messages}))
     };
-    let harmful = [
-        ("url", "javascript:alert(1)"),
-        ("url", "java\tscript:alert(1)"),
-        ("url", "data:text/html,<script>"),
-        ("url", "//elsewhere.example/x"),
-        ("url", "/v1/acme/attachments/%2e%2E/issues"),
-        ("url", "https://files.example/gpj.\u{202e}exe"),
-        ("content_type", "text/html\r\nX: y"),
+    let long = format!("data:image/png;base64,{}", "A".repeat(200_000));
+    let unusable = [
+        "cid:image001.png@01DA6F",
+        "javascript:alert(1)",
+        "java\tscript:alert(1)",
+        "data:text/html,<script>",
+        &long,
+        "//elsewhere.example/x",
+        "/v1/acme/attachments/%2e%2E/issues",
+        "https://files.example/gpj.\u{202e}exe",
     ];
     let good = [
         ("url", "https://files.example/a.png"),
@@ -292,16 +294,26 @@ async fn harmful_urls_and_types_of_imported_attachments_are_faults() {
         ("url", "/files/report..final.pdf"),
         ("content_type", "text/plain; charset=utf-8"),
     ];
-    let all = harmful.iter().chain(&good).map(|(member, value)| entry(member, value));
-    let task = real.run("issues", "import_issues", &all.collect::<String>()).await;
-    assert_eq!((&task["counts"]["failed"], &task["counts"]["succeeded"]), (&json!(7), &json!(5)));
-    let errors = real.lines(&task, "errors").await;
-    for (line, (member, value)) in errors.lines().zip(harmful) {
+    let all = unusable.iter().map(|url| ("url", *url)).chain(good);
+    let mut lines: String = all.map(|(member, value)| entry(member, value)).collect();
+    lines.push_str(&entry("content_type", "text/html\r\nX: y"));
+    let task = real.run("issues", "import_issues", &lines).await;
+    let counts = &task["counts"];
+    assert_eq!((&counts["failed"], &counts["succeeded"]), (&json!(1), &json!(13)));
+    assert_eq!(task["warnings"], unusable.len());
+    let error: Value = serde_json::from_str(&real.lines(&task, "errors").await).unwrap();
+    let pointer = "/messages/0/attachments/0/content_type";
+    assert_eq!((&error["errors"][0]["pointer"]), &json!(pointer));
+    let results = real.lines(&task, "results").await;
+    for (line, url) in results.lines().zip(unusable) {
         let record: Value = serde_json::from_str(line).unwrap();
-        let fault = &record["errors"][0];
-        let pointer = format!("/messages/0/attachments/0/{member}");
-        assert_eq!((&fault["code"], &fault["pointer"]), (&json!("out_of_range"), &json!(pointer)));
-        assert_eq!(fault["value"], value);
+        let warning = &record["warnings"][0];
+        let pointer = "/messages/0/attachments/0/url";
+        let expected = (&json!("unusable_url"), &json!(pointer));
+        assert_eq!((&warning["code"], &warning["pointer"]), expected, "{record}");
+        assert!(url == long || warning["value"] == url, "{warning}");
+        let stored = issue(&real, &format!("{ISSUES}/{}", record["id"])).await;
+        assert_eq!(stored["messages"][0]["attachments"], json!([{"size": 1}]));
     }
     real.stop().await;
 }
@@ -314,6 +326,8 @@ async fn names_of_files_are_repaired_in_uploads_and_imports() {
         ("../../etc/passwd", "passwd"),
         ("C:\\docs\\a.pdf", "a.pdf"),
         ("a/..", "attachment"),
+        ("=?UTF-8?B?w6QucGRm?=", "ä.pdf"),
+        ("=?UTF-8?Q?..=2F=3D=3FUTF-8=3FQ=3Fa=3F=3D?=", "a"),
         ("gpj.\u{202e}\u{2066}exe", "gpj.exe"),
         ("a\r\nSet-Cookie: x", "aSet-Cookie: x"),
     ]
@@ -333,6 +347,18 @@ async fn names_of_files_are_repaired_in_uploads_and_imports() {
     }
     let task = real.run("issues", "import_issues", &lines.join("\n")).await;
     assert_eq!(task["counts"]["failed"], 0);
+    assert_eq!(task["warnings"], lines.len() - 1, "one name is good");
+    let results = real.lines(&task, "results").await;
+    let last: Value = serde_json::from_str(results.lines().last().unwrap()).unwrap();
+    let warning = &last["warnings"][0];
+    assert_eq!(
+        (&warning["code"], &warning["value"]),
+        (&json!("mended_name"), &json!("a\r\nSet-Cookie: x"))
+    );
+    assert!(
+        warning["detail"].as_str().unwrap().contains("stored as \"aSet-Cookie: x\""),
+        "{warning}"
+    );
     let list = format!("{ISSUES}?page-size=100");
     let (_, list) = send(real.request(Method::GET, &list)).await;
     for issue in list["issues"].as_array().unwrap() {
@@ -340,7 +366,7 @@ async fn names_of_files_are_repaired_in_uploads_and_imports() {
         let last = files.as_array().unwrap().last().unwrap();
         assert_eq!(files[0]["file_name"], last["file_name"], "{files}");
     }
-    assert_eq!(list["issues"].as_array().unwrap().len(), 12);
+    assert_eq!(list["issues"].as_array().unwrap().len(), 16);
     real.stop().await;
 }
 

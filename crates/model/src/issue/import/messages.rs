@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 use super::issue_map::IssueMap;
 use super::people::People;
 use super::source::Source;
-use crate::error_code::EntryErrorCode;
+use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{FOREIGN_ID_CHARS_MAX, timed_id};
 use crate::issue::attachment_url::{is_harmless_url, without_base};
 use crate::issue::message::{Message, Origin};
 use crate::issue::person::read_person;
-use crate::issue::reader::Reader;
+use crate::issue::reader::{Map, Reader};
 use crate::issue::render::Members;
-use crate::issue::write::stored_name;
+use crate::issue::write::{FILE_NAME_CHARS_MAX, imported_name};
 use crate::issue::{IssuePart, MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
 use crate::json::{Json, ValuePath};
 use crate::spelling::is_hidden;
@@ -35,6 +35,7 @@ const MESSAGE_FIELDS: [&str; 10] = [
     "type",
 ];
 const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"];
+type AttachmentMap<'j, 'p> = Map<'j, 'p, 4>;
 
 /// Bytes that most messages take in addition to their bodies.
 const MESSAGE_BYTES_USUAL: usize = 320;
@@ -112,17 +113,8 @@ fn attachment(
     let map = reader.map(json, &ATTACHMENT_FIELDS, at)?;
     let mut out = b"{".to_vec();
     let mut members = Members::new(&mut out, false);
-    let url = reader.text(&map, "url", TEXT_CHARS_MAX);
-    if url.is_some_and(|url| !is_harmless_url(url)) {
-        let detail = "the URL of an attachment begins with http:// or https://, or is a path; it \
-                      has neither control or direction characters nor a part `..`, also not \
-                      percent-encoded";
-        reader.fault(EntryErrorCode::OutOfRange, &at.key("url"), detail, map.get("url"));
-    }
-    members.optional_text("url", url.map(|url| without_base(url, source.base_urls)));
-    let name = reader.text(&map, "file_name", TEXT_CHARS_MAX);
-    let name = name.map(|name| if name.is_empty() { String::new() } else { stored_name(name) });
-    members.optional_text("file_name", name.as_deref());
+    members.optional_text("url", url(source, &map, reader));
+    members.optional_text("file_name", file_name(&map, reader).as_deref());
     let kind = reader.text(&map, "content_type", TEXT_CHARS_MAX);
     if kind.is_some_and(|kind| kind.chars().any(is_hidden)) {
         let detail = "the content type of an attachment has no control or direction characters";
@@ -135,6 +127,38 @@ fn attachment(
     }
     out.push(b'}');
     Some(out)
+}
+
+/// The URL of an attachment: of a file of this server its path. An unusable one is left out.
+fn url<'j>(
+    source: &Source<'_>,
+    map: &AttachmentMap<'j, '_>,
+    reader: &mut Reader,
+) -> Option<&'j str> {
+    let (sent, at) = (map.get("url")?, map.at.key("url"));
+    if sent.as_str().is_some_and(|url| !is_harmless_url(url)) {
+        let detail = "the attachment is stored without this URL: one begins with http:// or \
+                      https://, or is a path; it has neither control or direction characters nor a \
+                      part `..`, also not percent-encoded";
+        reader.warn(EntryWarningCode::UnusableUrl, &at, detail, sent);
+        return None;
+    }
+    let url = reader.text_value(sent, &at, TEXT_CHARS_MAX)?;
+    Some(without_base(url, source.base_urls))
+}
+
+/// The name of a file as that of an upload is stored.
+fn file_name(map: &AttachmentMap<'_, '_>, reader: &mut Reader) -> Option<String> {
+    let sent = reader.text(map, "file_name", TEXT_CHARS_MAX)?;
+    let stored = imported_name(sent);
+    if let Some(json) = map.get("file_name").filter(|_| stored != sent) {
+        let detail = format!(
+            "the name is stored as {stored:?}: without folders, control or direction characters, \
+             encoded words and all but its last {FILE_NAME_CHARS_MAX} characters"
+        );
+        reader.warn(EntryWarningCode::MendedName, &map.at.key("file_name"), detail, json);
+    }
+    Some(stored)
 }
 
 /// Renders the messages as an array, and returns the indices of those of the desk that came without

@@ -25,10 +25,21 @@ const ACTIVE_WORDS: [&str; 13] = [
     "java", "flash",
 ];
 
-/// The name under which an uploaded or imported file is stored. Some clients send the whole path.
+/// The name under which an uploaded file is stored. Some clients send the whole path.
 pub fn stored_name(sent: &str) -> String {
     let name = bare_file_name(sent);
     if name.is_empty() { NO_NAME.to_owned() } else { name }
+}
+
+/// The name under which an imported file is stored: of a long one, its end. Without a name it has
+/// none.
+pub fn imported_name(sent: &str) -> String {
+    if sent.is_empty() {
+        return String::new();
+    }
+    let name = stored_name(sent);
+    let excess = name.chars().count().saturating_sub(FILE_NAME_CHARS_MAX);
+    name.chars().skip(excess).collect()
 }
 
 /// A file of a message.

@@ -20,8 +20,8 @@ mod same;
 mod state;
 
 pub use attachment::{
-    Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, NO_NAME, PLAIN_BYTES, served_type,
-    stored_name,
+    Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, NO_NAME, PLAIN_BYTES, imported_name,
+    served_type, stored_name,
 };
 pub use author::{AgentSummary, AppProfileSummary, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use caseload_model::dialects::hint;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::ParameterFault;
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{same_name, unbracketed};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
@@ -15,6 +15,9 @@ use crate::http::problem::{Fault, Problem};
 /// The most parameters of a query. A list of more values goes into one of them, with commas or as
 /// JSON.
 pub(crate) const PARAMETERS_MAX: usize = 100;
+
+/// The parameters with e-mail addresses and phone numbers, in which a plus is a plus.
+const ADDRESSES: [&str; 3] = ["identity", "author-emails", "assignee-emails"];
 
 /// The query parameters in their order, decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +46,12 @@ impl QueryPairs {
         let mut faults = Vec::new();
         for pair in sent {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match (decode(name), decode(value)) {
+            let name = decode(name);
+            let value = match &name {
+                Some(name) if has_addresses(name) => decode_addresses(value),
+                _ => decode(value),
+            };
+            match (name, value) {
                 (Some(name), Some(value)) => pairs.push((name, value)),
                 (name, _) => faults.push(Fault::parameter(
                     name.unwrap_or_else(|| name_as_sent(pair)),
@@ -116,6 +124,27 @@ pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
     Fault::parameter(shown, ErrorCode::UnknownParameter, detail)
 }
 
+fn has_addresses(name: &str) -> bool {
+    let (name, _) = unbracketed(name);
+    ADDRESSES.iter().any(|known| same_name(known, name))
+}
+
+/// Percent-decoding with `+` as itself, for callers who write `ada+desk@example.org` or `+49…` into
+/// a URL by hand. Between the texts of JSON it is a blank, as libraries write one.
+fn decode_addresses(text: &str) -> Option<String> {
+    let decoded = decode(&text.replace('+', "%2B"))?;
+    if !decoded.trim_start_matches(['+', ' ']).starts_with(['[', '{']) {
+        return Some(decoded);
+    }
+    let (mut quoted, mut escaped) = (false, false);
+    let plain = decoded.chars().map(|c| {
+        quoted ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        if c == '+' && !quoted { ' ' } else { c }
+    });
+    Some(plain.collect())
+}
+
 /// Percent-decoding with `+` as space; `None` for a broken escape or a text that is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
@@ -143,6 +172,21 @@ mod tests {
         let query = |count: usize| vec!["a=1"; count].join("&");
         assert!(QueryPairs::parse(&query(PARAMETERS_MAX)).is_ok());
         assert!(QueryPairs::parse(&query(PARAMETERS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn a_plus_of_an_address_is_a_plus() {
+        for (query, value) in [
+            ("identity=email:a+b@x", "email:a+b@x"),
+            ("identity[]=phone_number:+49%2030", "phone_number:+49 30"),
+            ("author_emails=a%2Bb@x", "a+b@x"),
+            ("assignee-emails[0]=a+b@x", "a+b@x"),
+            (r#"author-emails=+{%22or%22:+["a+b@x",+"c\"+d"]}"#, r#" {"or": ["a+b@x", "c\"+d"]}"#),
+            ("title=a+b", "a b"),
+        ] {
+            let pairs = QueryPairs::parse(query).expect("good").0;
+            assert_eq!(pairs[0].1, value, "{query}");
+        }
     }
 
     #[test]

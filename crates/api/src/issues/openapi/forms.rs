@@ -41,7 +41,7 @@ pub(super) fn schemas() -> Value {
         ("app-id", id("The id of an app. The default is the app with the publish id `1`.")),
         ("language", word("The language of the issue.")),
         ("cc", texts("Further addresses.", TEXT_CHARS_MAX)),
-        ("end_user_id", id("The id of the author's app profile.")),
+        ("end_user_id", id("The `pid` of the author's app profile; else it is an `identifier`.")),
         ("identifier", Field { form: text(name).form, json: id(name).json }),
     ];
     let kind = json!({"type": "string", "enum": ["Text"]});

@@ -103,13 +103,18 @@ async fn one_app_profile_per_app_and_identity() {
         pids.push(issue["hs_user_id"].as_str().unwrap().to_owned());
     }
     assert_eq!((&pids[0], &pids[3]), (&pids[1], &pids[4]));
+    assert_eq!(pids[3], pids[5], "an id without a profile is a uid, as an identifier is");
     let distinct: HashSet<_> = pids.iter().collect();
-    assert_eq!(distinct.len(), 6, "{pids:?}");
+    assert_eq!(distinct.len(), 5, "{pids:?}");
     // The id of an existing profile also identifies the end user.
     let again = create(&real, &[("message-body", "x"), ("end_user_id", &pids[0])]).await;
     let again = issue(&real, &again).await;
     assert_eq!(again["hs_user_id"], pids[0]);
     assert_eq!(again["author_email"], "ada@example.org");
+    for (uid, found) in [("u1", 1), (&pids[0], 0)] {
+        let path = format!("/v2/acme/identity/app_profiles?identity=uid:{uid}");
+        assert_eq!(real.json(&path).await["total-hits"], found, "{uid}");
+    }
     assert_sound(&real).await;
     real.stop().await;
 }
@@ -151,7 +156,7 @@ async fn a_repeated_creation_gets_the_first_answer_and_makes_one_issue() {
 async fn attachments_are_served_as_they_were_sent() {
     let real = desk().await;
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
-    let files: [File; 4] = [
+    let files: [File; 5] = [
         ("attachment", "shot.png", Some("image/png"), long, "image/png"),
         (
             "attachments",
@@ -168,6 +173,7 @@ async fn attachments_are_served_as_they_were_sent() {
             "application/octet-stream",
         ),
         ("attachments", "empty.txt", None, Vec::new(), "application/octet-stream"),
+        ("attachments", "x.json", Some("application/json"), b"\xe4".to_vec(), "application/json"),
     ];
     let mut form = Form::new().text("message-body", "look");
     for (field, name, kind, bytes, _) in files.clone() {
@@ -184,7 +190,7 @@ async fn attachments_are_served_as_they_were_sent() {
     let message = &issue["messages"][0];
     assert_eq!(message["attachments"], made["attachments"]);
     assert_eq!(message["attachment"], made["attachments"][0]);
-    assert_eq!(made["attachments"].as_array().unwrap().len(), 4);
+    assert_eq!(made["attachments"].as_array().unwrap().len(), 5);
     for (n, (_, name, kind, bytes, served)) in files.into_iter().enumerate() {
         let record = &made["attachments"][n];
         assert_eq!(record["file_name"], name);

@@ -40,8 +40,8 @@ async fn with_ada() -> (RealServer, [String; 2]) {
     ];
     let lines = issues.map(|issue| issue.to_string()).join("\n");
     real.run("issues", "import_issues", &lines).await;
-    for identifier in ["ada-1", "ada-1", "nobody"] {
-        let fields = [("message-body", "Help"), ("identifier", identifier)];
+    for identity in [("identifier", "ada-1"), ("end_user_id", "ada-1"), ("identifier", "nobody")] {
+        let fields = [("message-body", "Help"), identity];
         let sent = real.request(Method::POST, ISSUES).form(&fields).send().await.unwrap();
         assert_eq!(sent.status(), 201, "{}", sent.text().await.unwrap());
     }

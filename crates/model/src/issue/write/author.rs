@@ -58,19 +58,23 @@ pub fn author_pid(
     random: u64,
 ) -> String {
     let app = app_id.unwrap_or_default();
-    let seed = match (&request.email, &request.end_user_id, &request.identifier) {
-        (Some(email), ..) => format!("email\0{app}\0{}", fold(email)),
-        (None, Some(id), _) => format!("end_user_id\0{app}\0{id}"),
-        (None, None, Some(identifier)) => format!("identifier\0{app}\0{identifier}"),
-        (None, None, None) => format!("nobody\0{app}\0{random}"),
+    let seed = match (&request.email, uid(request)) {
+        (Some(email), _) => format!("email\0{app}\0{}", fold(email)),
+        (None, Some(uid)) => format!("identifier\0{app}\0{uid}"),
+        (None, None) => format!("nobody\0{app}\0{random}"),
     };
     app_profile_id(domain, seed.as_bytes())
 }
 
-/// The identifier from which [`author_pid`] makes the id, if it makes it from one.
-pub(super) fn identifier_of_pid(request: &CreateRequest) -> Option<&str> {
-    let is_first = request.email.is_none() && request.end_user_id.is_none();
-    request.identifier.as_deref().filter(|_| is_first)
+/// The author's id in the caller's system. An `end_user_id` that is the pid of an app profile is
+/// none.
+fn uid(request: &CreateRequest) -> Option<&str> {
+    request.end_user_id.as_deref().or(request.identifier.as_deref())
+}
+
+/// The identifier from which [`author_pid`] made this id, if it made it from one.
+pub(super) fn identifier_of_pid<'r>(request: &'r CreateRequest, pid: &str) -> Option<&'r str> {
+    uid(request).filter(|uid| request.email.is_none() && *uid != pid)
 }
 
 /// The author of an issue, as its head names them.

@@ -104,7 +104,7 @@ pub fn plan_create(
         app_id: app.app_id.clone(),
         name,
         emails: profile_emails,
-        identifier: identifier_of_pid(request).map(str::to_owned),
+        identifier: identifier_of_pid(request, pid).map(str::to_owned),
     };
     Ok(CreatePlan { issue, app_profile, answer })
 }

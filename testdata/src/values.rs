@@ -24,7 +24,7 @@ pub(crate) const NAMES: [&str; 7] = ["a", "A", "b", "ü\u{0}", "u\u{308}", "\"c\
 /// Addresses, compared without case; no issue has the last one.
 pub(crate) const EMAILS: [&str; 5] = ["eva@x.de", "EVA@X.DE", "Ünal@x.tr", "straße@x", "nobody@x"];
 /// Words of texts.
-pub(crate) const WORDS: [&str; 16] = [
+pub(crate) const WORDS: [&str; 18] = [
     "Crash",
     "crash",
     "LOGIN",
@@ -41,9 +41,11 @@ pub(crate) const WORDS: [&str; 16] = [
     "\n",
     "\"body\":\"",
     "\u{0}\\n",
+    "it’s ‘log’",
+    "„crash”\u{a0}log\u{202f}\"k",
 ];
 /// Texts to search for: whole words, parts of words, other case, JSON syntax around a text.
-pub(crate) const SEARCHED: [&str; 22] = [
+pub(crate) const SEARCHED: [&str; 26] = [
     "crash",
     "CRASH",
     "ras",
@@ -65,6 +67,10 @@ pub(crate) const SEARCHED: [&str; 22] = [
     "body",
     "u0000",
     "\\",
+    "IT'S ‛l",
+    "“crash\" log",
+    "\u{2007}",
+    "log “K",
     "",
 ];
 /// Keys of custom fields; no issue has the last one.

@@ -1,7 +1,9 @@
 //! Comparison without case: Unicode simple folding, which maps one code point to one code point.
 //! Email addresses and text filters are folded here, stored folded and compared as bytes, so every
-//! store backend agrees. Texts are not normalised.
+//! store backend agrees. Texts that are searched have plain blanks and quotes as well, because
+//! word processors and web pages write others; an address stays as it is. Texts are not normalised.
 
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 /// `text` with every code point simply folded.
@@ -12,16 +14,37 @@ pub fn fold(text: &str) -> String {
     text.chars().map(fold_char).collect()
 }
 
-/// The letters beyond ASCII that fold to an ASCII letter: long s and the sign of Kelvin.
-pub(crate) const FOLDED_TO_ASCII: [(&str, u8); 2] = [("\u{17f}", b's'), ("\u{212a}", b'k')];
-/// Bytes that [`fold_into`] folds at once if they are ASCII.
+/// A text that is searched or searched for, folded.
+pub fn fold_text(text: &str) -> String {
+    text.chars().map(fold_text_char).collect()
+}
+
+/// The beginnings in UTF-8 of the characters beyond ASCII that a text has folded to ASCII: long s,
+/// the sign of Kelvin, and blanks and quotes, which share theirs with other punctuation.
+pub(crate) const FOLDED_TO_ASCII: [(&[u8], u8); 6] = [
+    (b"\xc5\xbf", b's'),
+    (b"\xe2\x84\xaa", b'k'),
+    (b"\xc2\xa0", b' '),
+    (b"\xe2\x80", b' '),
+    (b"\xe2\x80", b'\''),
+    (b"\xe2\x80", b'"'),
+];
+/// Bytes that [`fold_text_into`] folds at once if they are ASCII.
 const STRIDE: usize = 16;
 /// The UTF-8 of a code point. If it has fewer than four bytes, the last byte holds their number.
 type Packed = [u8; 4];
 
-/// Appends `text`, folded. Faster than [`fold`] for many long texts.
-pub fn fold_into(text: &str, out: &mut Vec<u8>) {
-    let table = FOLDED.as_slice();
+/// Appends `text`, folded. Faster than [`fold_text`] for many long texts.
+pub fn fold_text_into(text: &str, out: &mut Vec<u8>) {
+    fold_by(&FOLDED, text, out);
+}
+
+/// Appends the texts in rendered JSON, folded. It stays JSON: a quote within a text is escaped.
+pub fn fold_json_into(json: &str, out: &mut Vec<u8>) {
+    fold_by(&FOLDED_IN_JSON, json, out);
+}
+
+fn fold_by(table: &[Packed], text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     let mut at = out.len();
     // Two bytes may become three, and no other length grows. The surplus is cut off at the end.
@@ -41,7 +64,8 @@ pub fn fold_into(text: &str, out: &mut Vec<u8>) {
         while rest.len() - chars.as_str().len() < STRIDE
             && let Some(c) = chars.next()
         {
-            let folded = table.get(c as usize).copied().unwrap_or_else(|| packed(fold_char(c)));
+            let folded =
+                table.get(c as usize).copied().unwrap_or_else(|| packed(fold_text_char(c)));
             out[at..at + 4].copy_from_slice(&folded);
             // A value over 4 is not a length: it is the last of four bytes.
             at += usize::from(folded[3].min(4));
@@ -53,8 +77,30 @@ pub fn fold_into(text: &str, out: &mut Vec<u8>) {
 
 /// The folded code points below U+10000, in UTF-8. Nearly all text consists of these.
 static FOLDED: LazyLock<Vec<Packed>> = LazyLock::new(|| {
-    (0..0x1_0000).map(|code| packed(fold_char(char::from_u32(code).unwrap_or_default()))).collect()
+    let folded = |code| fold_text_char(char::from_u32(code).unwrap_or_default());
+    (0..0x1_0000).map(|code| packed(folded(code))).collect()
 });
+
+/// The same in JSON.
+static FOLDED_IN_JSON: LazyLock<Vec<Packed>> = LazyLock::new(|| {
+    let mut table = FOLDED.clone();
+    for quote in DOUBLE_QUOTES {
+        table[quote as usize] = [b'\\', b'"', 0, 2];
+    }
+    table
+});
+
+const DOUBLE_QUOTES: RangeInclusive<char> = '\u{201c}'..='\u{201f}';
+
+/// A code point of a text that is searched, folded.
+fn fold_text_char(c: char) -> char {
+    match c {
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
+        '\u{2018}'..='\u{201b}' => '\'',
+        _ if DOUBLE_QUOTES.contains(&c) => '"',
+        _ => fold_char(c),
+    }
+}
 
 fn packed(c: char) -> Packed {
     let mut packed = [0; 4];
@@ -93,6 +139,7 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::write_string;
     use proptest::prelude::*;
     use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
@@ -122,23 +169,43 @@ mod tests {
     }
 
     #[test]
-    fn two_letters_beyond_ascii_fold_to_ascii() {
-        let beyond = ('\u{80}'..=char::MAX).map(|c| (c, fold_char(c)));
+    fn the_characters_that_fold_to_ascii_are_known_by_their_beginnings() {
+        let beyond = ('\u{80}'..=char::MAX).map(|c| (c.to_string(), fold_text_char(c)));
         let folded: Vec<_> = beyond.filter(|(_, folded)| folded.is_ascii()).collect();
-        let known =
-            FOLDED_TO_ASCII.iter().flat_map(|(text, to)| text.chars().zip([char::from(*to)]));
-        assert_eq!(folded, known.collect::<Vec<_>>());
+        let is_of = |(start, to): &(&[u8], u8), (c, folded): &(String, char)| {
+            c.as_bytes().starts_with(start) && char::from(*to) == *folded
+        };
+        for c in &folded {
+            assert!(FOLDED_TO_ASCII.iter().any(|known| is_of(known, c)), "{c:?}");
+        }
+        for known in &FOLDED_TO_ASCII {
+            assert!(folded.iter().any(|c| is_of(known, c)), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn texts_have_plain_blanks_and_quotes_and_addresses_stay() {
+        let sent = "A\u{a0}b\u{2007}c\u{202f}d ‘e’ ‚f‛ “g” „h‟ «i» j\u{2003}k";
+        let text = "a b c d 'e' 'f' \"g\" \"h\" «i» j\u{2003}k";
+        assert_eq!(fold_text(sent), text);
+        assert_eq!(fold(sent), sent.to_lowercase());
     }
 
     proptest! {
         #[test]
-        fn fold_into_appends_the_same_text_that_fold_returns(
-            text in any::<String>(), cased in "[a-zA-ZäÄσςΣſKİı😀]*",
+        fn the_fast_folding_appends_the_same_text(
+            text in any::<String>(), cased in "[a-zA-ZäÄσςΣſKİı😀‘”„\u{a0}\u{202f}—\"\\\\]*",
         ) {
             for text in [text, cased] {
                 let mut out = b"x".to_vec();
-                fold_into(&text, &mut out);
-                prop_assert_eq!(String::from_utf8(out).ok(), Some(format!("x{}", fold(&text))));
+                fold_text_into(&text, &mut out);
+                let expected = format!("x{}", fold_text(&text));
+                prop_assert_eq!(String::from_utf8(out).ok(), Some(expected));
+                let (mut json, mut folded, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+                write_string(&text, &mut json);
+                fold_json_into(&String::from_utf8_lossy(&json), &mut folded);
+                write_string(&fold_text(&text), &mut expected);
+                prop_assert_eq!(folded, expected);
             }
         }
     }

@@ -183,7 +183,7 @@ fn addresses_are_compared_without_case() {
 fn texts_are_searched_literally_and_without_case_in_the_whole_issue() {
     let entry = r#","title":"Title","messages":[
         {"body":"The GAME\ncrashes \"often\" \\n","author":{"name":"Eva","id":"kiosk"}},
-        {"body":"ΣΊΣΥΦΟΣ, Straße"}]"#;
+        {"body":"ΣΊΣΥΦΟΣ, Straße"}, {"body":"It’s 5\u00a0% „off”\u202fx"}]"#;
     decided(
         "messages",
         entry,
@@ -205,6 +205,8 @@ fn texts_are_searched_literally_and_without_case_in_the_whole_issue() {
             (r#"{"nor":["eva","body"]}"#, true),
             (r#"{"nor":["eva","GAME"]}"#, false),
             (r#"{"or":["crash%","crash.s","cras_es"]}"#, false),
+            (r#"{"and":["it's 5 %","5\u2007% \"OFF“ x"]}"#, true),
+            (r#"{"or":["it\"s","off' x","off\u2003"]}"#, false),
             (r#"{"and":[""]}"#, true),
         ],
     );

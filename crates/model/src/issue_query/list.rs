@@ -9,7 +9,7 @@ use super::{
     cursor_paging,
 };
 use crate::error_code::ErrorCode;
-use crate::fold::fold;
+use crate::fold::fold_text;
 use crate::ids::ISSUE_ID_MAX;
 use crate::issue::{IssueState, IssueView, TimestampFormat};
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
@@ -176,7 +176,7 @@ fn text(parameters: &mut Parameters<'_>, name: &str) -> Option<String> {
         parameters.fault(spelled, ErrorCode::InvalidValue, detail);
         return None;
     }
-    Some(fold(text))
+    Some(fold_text(text))
 }
 
 /// The person with a core profile. An id that no profile can have is well formed but matches

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::custom_fields::holds_for;
 use super::{Condition, FieldFilter, IssueQuery, Sort, SortKey, SortOrder};
-use crate::fold::fold;
+use crate::fold::fold_text;
 use crate::issue::{ISSUE_MODE_DEFAULT, IssueColumns, IssueFragments};
 use crate::json::{self, Json};
 use crate::time::UnixMillis;
@@ -100,7 +100,7 @@ fn title(head: &[u8]) -> Vec<String> {
 /// The folded bodies of an array of messages or notes.
 fn bodies(array: Option<&[u8]>) -> Vec<String> {
     let Some(Ok(Json::Array(items))) = array.map(json::parse) else { return Vec::new() };
-    items.iter().filter_map(|item| item.get("body").and_then(Json::as_str)).map(fold).collect()
+    items.iter().filter_map(|item| item.get("body").and_then(Json::as_str)).map(fold_text).collect()
 }
 
 /// The folded comment, if there is one.
@@ -111,7 +111,7 @@ fn comment(feedback: Option<&[u8]>) -> Vec<String> {
 /// The folded text of one of these members, which have no braces.
 fn member_text(members: &[u8], name: &str) -> Option<String> {
     let map = [b"{", members, b"}"].concat();
-    json::parse(&map).ok()?.get(name).and_then(Json::as_str).map(fold)
+    json::parse(&map).ok()?.get(name).and_then(Json::as_str).map(fold_text)
 }
 
 fn has_fields(filter: &FieldFilter, custom_fields: &[u8]) -> bool {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::fragment_reader::{TextSource, members, stored_field};
-use crate::fold::fold_into;
+use crate::fold::fold_text_into;
 use crate::issue::{IssueFragments, has_value, scalar_text};
 use crate::json::{self, Json};
 
@@ -36,7 +36,7 @@ impl<'f> SearchedTexts<'f> {
         let mut folded = Vec::new();
         let mut show = |text: &str| {
             folded.clear();
-            fold_into(text, &mut folded);
+            fold_text_into(text, &mut folded);
             visit(&folded);
         };
         for (source, fragment) in [

@@ -3,7 +3,6 @@
 //! no honest filter reaches.
 
 use crate::decimal::Decimal;
-use crate::fold::fold;
 use crate::json::{self, Json, pointer_push};
 use crate::spelling::boolean_word;
 
@@ -133,8 +132,13 @@ pub(crate) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Op
     number
 }
 
-/// An array of strings to compare without case: folded, ascending and without repeats.
-pub(crate) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+/// An array of strings to compare by a folding: folded, ascending and without repeats.
+pub(crate) fn folded_texts(
+    json: &Json<'_>,
+    at: &str,
+    fold: fn(&str) -> String,
+    faults: &mut FilterFaults,
+) -> Vec<String> {
     let mut folded: Vec<String> = texts(json, at, faults).iter().map(|text| fold(text)).collect();
     folded.sort_unstable();
     folded.dedup();

@@ -5,7 +5,7 @@ use super::identity;
 use super::position::{ProfileId, ProfileListRequest};
 use super::query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
 use crate::country::{alpha_2, nearest_country};
-use crate::fold::fold;
+use crate::fold::fold_text;
 use crate::issue_query::{
     ALL_KEYS, Compared, ConditionRules, DROPDOWN, NUMBER, SortKey, TEXT, TimeRange, TypeTests,
     cursor_paging, parse_groups, sort,
@@ -192,7 +192,7 @@ fn name(parameters: &mut Parameters<'_>) -> Option<String> {
         let detail = "name is empty; leave it out to list everything";
         parameters.fault(spelled, crate::error_code::ErrorCode::InvalidValue, detail);
     }
-    Some(fold(text))
+    Some(fold_text(text))
 }
 
 fn view(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileView {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::position::{ProfileId, ProfilePosition};
 use super::query::{ProfileFieldType, ProfileKind, ProfileQuery};
 use crate::country::alpha_2;
-use crate::fold::fold;
+use crate::fold::fold_text;
 use crate::ids::{DomainName, IdentityKey, app_profile_id};
 use crate::issue_query::{Condition, Sort, SortOrder, holds_for};
 use crate::json::{self, Json};
@@ -101,7 +101,7 @@ fn has_tags(condition: &Condition, tags: Option<&Json<'_>>) -> bool {
 
 /// Whether the folded text is part of a component of the name.
 fn has_name(wanted: &str, profile: &SearchableProfile<'_>, fields: &Json<'_>) -> bool {
-    let has = |name: &str| fold(name).contains(wanted);
+    let has = |name: &str| fold_text(name).contains(wanted);
     match (profile.app, fields.get("names")) {
         (Some(app), _) => has(app.name),
         (None, Some(Json::Object(names))) => {

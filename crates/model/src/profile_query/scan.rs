@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use super::query::{ProfileKind, ProfileQuery};
 use crate::country::alpha_2;
-use crate::fold::fold_into;
+use crate::fold::fold_json_into;
 use crate::json::write_string;
 
 /// The parts of a query that the bytes of a profile can fail.
@@ -91,7 +91,7 @@ impl ProfileScan {
             }
             folded.clear();
             match std::str::from_utf8(&names[..end]) {
-                Ok(names) => fold_into(names, folded),
+                Ok(names) => fold_json_into(names, folded),
                 Err(_) => return true,
             }
             name.find(folded).is_some()

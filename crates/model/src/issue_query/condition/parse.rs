@@ -5,7 +5,7 @@
 
 use super::Condition;
 use super::rules::{Compared, ConditionKey, ConditionRules};
-use crate::fold::fold;
+use crate::fold::{fold, fold_text};
 use crate::json::Json;
 use crate::parameters::Parameters;
 use crate::parameters::json_value::{self, FilterFaults};
@@ -17,9 +17,13 @@ impl ConditionRules {
         parameters.condition(name, map, |values| self.any_of(values)).unwrap_or_default()
     }
 
-    /// Whether its values are compared without case, and therefore folded.
-    fn is_folded(self) -> bool {
-        self.compared != Compared::Exactly
+    /// The folding of its values, if they are compared by one.
+    fn folding(self) -> Option<fn(&str) -> String> {
+        match self.compared {
+            Compared::Exactly => None,
+            Compared::Folded => Some(fold),
+            Compared::AsTexts => Some(fold_text),
+        }
     }
 
     /// An example for error messages.
@@ -33,16 +37,15 @@ impl ConditionRules {
 
     /// A list of values, folded if they are compared without case.
     fn values(self, json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
-        if self.is_folded() {
-            json_value::folded_texts(json, at, faults)
-        } else {
-            json_value::texts(json, at, faults)
+        match self.folding() {
+            Some(fold) => json_value::folded_texts(json, at, fold, faults),
+            None => json_value::texts(json, at, faults),
         }
     }
 
     /// The condition that a bare list means: at least one of the values.
     fn any_of(self, mut values: Vec<String>) -> Condition {
-        if self.is_folded() {
+        if let Some(fold) = self.folding() {
             values = values.iter().map(|value| fold(value)).collect();
             values.sort_unstable();
             values.dedup();

@@ -8,7 +8,7 @@
 use memchr::memmem::Finder;
 
 use super::Condition;
-use crate::fold::{FOLDED_TO_ASCII, fold_into};
+use crate::fold::{FOLDED_TO_ASCII, fold_json_into};
 use crate::issue_query::fragment_reader::TextSource;
 use crate::json::write_string;
 
@@ -63,7 +63,8 @@ pub struct TextMatcher {
     exists: Option<bool>,
     has_or: bool,
     words: Vec<Word>,
-    /// The letters beyond ASCII that a word may match; `None` if a word has such letters itself.
+    /// The beginnings of the characters beyond ASCII that a word may match; `None` if a word has
+    /// such characters itself.
     beyond: Option<Vec<Finder<'static>>>,
     /// The fragment, folded as far as the words need it.
     folded: Vec<u8>,
@@ -85,7 +86,7 @@ impl TextMatcher {
             source,
             exists: condition.exists,
             has_or: any.is_some(),
-            beyond: letters_beyond_ascii(&words),
+            beyond: beginnings_beyond_ascii(&words),
             words,
             folded: Vec::new(),
         }
@@ -136,18 +137,16 @@ impl TextMatcher {
     }
 
     /// Folds the fragment. The JSON stays valid: its keys and escapes are lower case already. Words
-    /// of ASCII are not found in other letters, so these need not be folded.
+    /// of ASCII are found in few other characters, so the others need not be folded.
     fn fold(&mut self, fragment: &[u8]) {
         let Self { beyond, folded, .. } = self;
         folded.clear();
-        let is_ascii_enough = beyond.as_ref().map_or_else(
-            || fragment.is_ascii(),
-            |letters| letters.iter().all(|letter| letter.find(fragment).is_none()),
-        );
+        let has_none = |starts: &Vec<Finder<'_>>| starts.iter().all(|s| s.find(fragment).is_none());
+        let is_ascii_enough = fragment.is_ascii() || beyond.as_ref().is_some_and(has_none);
         if is_ascii_enough {
             folded.extend(fragment.iter().map(u8::to_ascii_lowercase));
         } else if let Ok(text) = std::str::from_utf8(fragment) {
-            fold_into(text, folded);
+            fold_json_into(text, folded);
         }
     }
 
@@ -181,34 +180,40 @@ fn is_within_escape(text: &[u8], at: usize) -> bool {
     })
 }
 
-/// The letters beyond ASCII that fold into one of the words' letters; `None` if a word has letters
-/// beyond ASCII itself.
-fn letters_beyond_ascii(words: &[Word]) -> Option<Vec<Finder<'static>>> {
+/// The beginnings of the characters beyond ASCII that fold into characters of the words; `None` if
+/// a word has such characters itself.
+fn beginnings_beyond_ascii(words: &[Word]) -> Option<Vec<Finder<'static>>> {
     let has = |letter: u8| words.iter().any(|word| word.escaped.needle().contains(&letter));
     let are_ascii = words.iter().all(|word| word.escaped.needle().is_ascii());
     are_ascii.then(|| {
-        let letters = FOLDED_TO_ASCII.iter().filter(|(_, folded)| has(*folded));
-        letters.map(|(letter, _)| Finder::new(letter)).collect()
+        let found = FOLDED_TO_ASCII.iter().filter(|(_, folded)| has(*folded));
+        let mut starts: Vec<&[u8]> = found.map(|(start, _)| *start).collect();
+        starts.dedup();
+        starts.into_iter().map(Finder::new).collect()
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::fold;
+    use crate::fold::fold_text;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn words_are_found_in_letters_of_both_cases_and_beyond_ascii(
-            texts in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ€ ]{0,7}", 0..4),
-            words in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ]{1,2}", 1..3),
+            texts in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ€ ‘’“„\u{a0}\"']{0,7}", 0..4),
+            words in proptest::collection::vec("[sSkK\u{17f}\u{212a}äÄ ’”\u{202f}\"']{1,2}", 1..3),
         ) {
-            let bodies = texts.iter().map(|text| format!("{{\"body\":\"{text}\"}}"));
+            let bodies = texts.iter().map(|text| {
+                let mut body = b"{\"body\":".to_vec();
+                write_string(text, &mut body);
+                String::from_utf8_lossy(&body).into_owned() + "}"
+            });
             let fragment = format!("[{}]", bodies.collect::<Vec<_>>().join(","));
-            let and: Vec<String> = words.iter().map(|word| fold(word)).collect();
+            let and: Vec<String> = words.iter().map(|word| fold_text(word)).collect();
             let expected =
-                and.iter().all(|word| texts.iter().any(|text| fold(text).contains(word)));
+                and.iter().all(|word| texts.iter().any(|text| fold_text(text).contains(word)));
             let condition = Condition { and, ..Condition::default() };
             let mut matcher = TextMatcher::new(TextSource::Messages, &condition);
             prop_assert_eq!(matcher.holds(Some(fragment.as_bytes())), expected);

@@ -5,7 +5,7 @@
 
 use super::{Comparison, FieldFilter, FieldTest, FieldTests};
 use crate::decimal::Decimal;
-use crate::fold::fold;
+use crate::fold::fold_text;
 use crate::issue::{FieldType, boolean_text, has_value, scalar_text};
 use crate::issue_query::fragment_reader::{StoredField, members, stored_field};
 use crate::json::{Json, write_string};
@@ -32,7 +32,7 @@ impl FieldTest {
 }
 
 fn contains_any(text: Option<&str>, words: &[String]) -> bool {
-    text.map(fold).is_some_and(|text| words.iter().any(|word| text.contains(word)))
+    text.map(fold_text).is_some_and(|text| words.iter().any(|word| text.contains(word)))
 }
 
 fn compares(comparison: Comparison, number: Option<&Decimal>, wanted: &Decimal) -> bool {

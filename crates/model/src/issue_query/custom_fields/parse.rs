@@ -5,6 +5,7 @@
 
 use super::{Comparison, FieldFilter, FieldTest, FieldTests};
 use crate::decimal::Decimal;
+use crate::fold::fold_text;
 use crate::issue::FieldType;
 use crate::json::Json;
 use crate::parameters::json_value::{self, FilterFaults};
@@ -199,9 +200,11 @@ fn test(
 ) -> Option<FieldTest> {
     Some(match operator {
         Operator::IsSet => FieldTest::IsSet(json_value::boolean(json, at, faults)?),
-        Operator::Contains => FieldTest::Contains(json_value::folded_texts(json, at, faults)),
+        Operator::Contains => {
+            FieldTest::Contains(json_value::folded_texts(json, at, fold_text, faults))
+        }
         Operator::DoesNotContain => {
-            FieldTest::DoesNotContain(json_value::folded_texts(json, at, faults))
+            FieldTest::DoesNotContain(json_value::folded_texts(json, at, fold_text, faults))
         }
         Operator::Number(comparison) => {
             FieldTest::Compare(comparison, json_value::number(json, at, faults)?)

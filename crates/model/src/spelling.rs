@@ -36,6 +36,19 @@ pub fn boolean_word(word: &str) -> Option<bool> {
     }
 }
 
+/// `text` without the blanks of Unicode, byte order marks and zero-width characters at both ends.
+/// Files and forms bring these along; nobody means them.
+///
+/// ```
+/// use caseload_model::spelling::trimmed;
+///
+/// assert_eq!(trimmed("\u{feff}\u{a0} ada@example.com\u{200b}\r\n"), "ada@example.com");
+/// ```
+pub fn trimmed(text: &str) -> &str {
+    let is_zero_width = |c: char| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
+    text.trim_matches(|c: char| c.is_whitespace() || is_zero_width(c))
+}
+
 /// Whether a character is not shown itself: a control character, or one that changes the direction
 /// of others, so that `gpj.exe` is read as `exe.jpg`.
 pub fn is_hidden(c: char) -> bool {
@@ -117,6 +130,21 @@ mod tests {
         ] {
             assert_eq!(unbracketed(given), (name, marked), "{given}");
         }
+    }
+
+    #[test]
+    fn blanks_and_characters_without_width_are_trimmed_at_the_ends_alone() {
+        for blank in [
+            ' ', '\t', '\n', '\r', '\u{b}', '\u{85}', '\u{a0}', '\u{2007}', '\u{202f}', '\u{3000}',
+            '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}',
+        ] {
+            let text = format!("{blank} {blank}a{blank}b{blank} ");
+            assert_eq!(trimmed(&text), format!("a{blank}b"), "{blank:?}");
+            assert_eq!(trimmed(&blank.to_string()), "", "{blank:?}");
+        }
+        // Marks of direction are not blanks.
+        assert_eq!(trimmed("\u{200e}a\u{200f}"), "\u{200e}a\u{200f}");
+        assert_eq!(trimmed(""), "");
     }
 
     #[test]

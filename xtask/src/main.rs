@@ -24,9 +24,10 @@ commands:
   tables   write the country and language tables of crates/model
            --iso-codes FILE           iso_3166-1.json of the package iso-codes
            --iso-639 FILE             iso_639-2.json of the same package; may be given again
-           --cldr FILE                main/en/territories.json of cldr-localenames-full
+           --cldr FOLDER              the folder main of the npm package cldr-localenames-full
+           --official-languages FILE  supplemental/territoryInfo.json of the package cldr-core
            --iso-codes-version TEXT   the version of iso-codes, for the tables' headers
-           --cldr-version TEXT        the version of cldr-localenames-full, for the same";
+           --cldr-version TEXT        the version of both packages of CLDR, for the same";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -10,61 +10,101 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
+fn map(value: Value) -> Map<String, Value> {
+    serde_json::from_value(value).unwrap()
+}
+
 #[test]
-fn a_country_gets_the_names_of_both_sources_once_each_and_foreign_regions_get_none() {
+fn a_country_gets_the_names_of_all_sources_once_each_and_foreign_regions_get_none() {
     let iso = json!({"3166-1": [
         {"alpha_2": "ZZ", "alpha_3": "ZZZ", "name": "Zedland", "official_name": "Realm of Zed"},
-        {"alpha_2": "AA", "alpha_3": "AAA", "name": "Â’land", "common_name": "A"},
+        {"alpha_2": "NL", "alpha_3": "NLD", "name": "Â’land", "common_name": "A"},
     ]});
-    let cldr = json!({"main": {"en": {"localeDisplayNames": {"territories": {
-        "001": "world", "AA": "Â'LAND", "ZZ": "zedland", "ZZ-alt-short": "Zed", "QQ": "Elsewhere",
-    }}}}});
-    let table = country_table(&iso, &cldr, "1", "2").unwrap();
-    let codes = "pub(super) static ALPHA_2: [&str; 3] = [\n\"AA\",\n\"XK\",\n\"ZZ\",\n];";
+    let english = map(json!({
+        "001": "world", "NL": "Â’LAND", "ZZ": "zedland", "ZZ-alt-short": "Zed", "QQ": "Elsewhere",
+    }));
+    let own = [("ZZ", "Zett"), ("ZZ", "ZZ"), ("QQ", "Qu")].map(|(c, n)| (c.into(), n.into()));
+    let table = country_table(&iso, &english, &own).unwrap();
+    let codes = "pub(super) static ALPHA_2: [&str; 3] = [\n\"NL\",\n\"XK\",\n\"ZZ\",\n];";
     assert!(table.contains(codes), "{table}");
-    let names = "[[&str; 3]; 7] = [\n[\"a\", \"A\", \"AA\"],\n\
-                 [\"kosovo\", \"Kosovo\", \"XK\"],\n\
-                 [\"realm of zed\", \"Realm of Zed\", \"ZZ\"],\n\
-                 [\"republic of kosovo\", \"Republic of Kosovo\", \"XK\"],\n\
-                 [\"zed\", \"Zed\", \"ZZ\"],\n[\"zedland\", \"Zedland\", \"ZZ\"],\n\
-                 [\"â'land\", \"Â’land\", \"AA\"],\n];";
+    // Holland is of the list of short forms.
+    let names = "[[&str; 2]; 9] = [\n[\"A\", \"NL\"],\n[\"Holland\", \"NL\"],\n\
+                 [\"Kosovo\", \"XK\"],\n[\"Realm of Zed\", \"ZZ\"],\n\
+                 [\"Republic of Kosovo\", \"XK\"],\n[\"Zed\", \"ZZ\"],\n\
+                 [\"Zedland\", \"ZZ\"],\n[\"Zett\", \"ZZ\"],\n[\"Â’land\", \"NL\"],\n];";
     assert!(table.contains(names), "{table}");
-    assert!(table.contains("iso-codes 1 ") && table.contains("cldr-localenames-full 2 "));
 }
 
 #[test]
 fn kosovo_is_a_country_though_the_standard_does_not_list_it() {
     let iso = json!({"3166-1": []});
-    let cldr =
-        |name: &str| json!({"main": {"en": {"localeDisplayNames": {"territories": {"XK": name}}}}});
-    let table = country_table(&iso, &cldr("Kosovo"), "1", "2").unwrap();
+    let table = |name: &str| country_table(&iso, &map(json!({"XK": name})), &[]).unwrap();
     for row in [
         "ALPHA_2: [&str; 1] = [\n\"XK\",\n];",
         "ALPHA_3: [[&str; 2]; 1] = [\n[\"XKX\", \"XK\"],\n];",
-        "NAMES: [[&str; 3]; 2] = [\n[\"kosovo\", \"Kosovo\", \"XK\"],\n\
-         [\"republic of kosovo\", \"Republic of Kosovo\", \"XK\"],\n];",
+        "NAMES: [[&str; 2]; 2] = [\n[\"Kosovo\", \"XK\"],\n[\"Republic of Kosovo\", \"XK\"],\n];",
     ] {
-        assert!(table.contains(row), "{table}");
+        assert!(table("Kosovo").contains(row), "{}", table("Kosovo"));
     }
     // A name that CLDR adds is one more.
-    let table = country_table(&iso, &cldr("Kosova"), "1", "2").unwrap();
-    assert!(table.contains("NAMES: [[&str; 3]; 3]"), "{table}");
+    assert!(table("Kosova").contains("NAMES: [[&str; 2]; 3]"), "{}", table("Kosova"));
 }
 
 #[test]
-fn languages_without_a_two_letter_code_are_left_out_and_the_first_source_wins() {
+fn a_country_has_the_names_of_its_official_languages_that_the_source_has() {
+    let official = json!({"supplemental": {"territoryInfo": {
+        "CH": {"languagePopulation": {
+            "de": {"_officialStatus": "official"}, "en": {},
+            "rm_Latn": {"_officialStatus": "de_facto_official"},
+            "xx": {"_officialStatus": "official"},
+            "it": {"_officialStatus": "official_regional"},
+        }},
+        "AQ": {},
+    }}});
+    let names_in = |language: &str| match language {
+        "de" => Ok(Some(map(json!({"CH": "Schweiz", "FR": "Frankreich"})))),
+        "rm-Latn" => Ok(Some(map(json!({"CH": "Svizra"})))),
+        "xx" => Ok(None),
+        other => panic!("{other} is not official"),
+    };
+    let own = own_names(&official, names_in).unwrap();
+    assert_eq!(own, [("CH", "Schweiz"), ("CH", "Svizra")].map(|(c, n)| (c.into(), n.into())));
+}
+
+#[test]
+fn languages_without_a_two_letter_code_are_left_out_and_so_are_names_of_several() {
     let first = json!({"639-2": [
         {"alpha_3": "eng", "alpha_2": "en", "name": "English"},
+        {"alpha_3": "ell", "bibliographic": "gre", "alpha_2": "el",
+         "name": "Greek, Modern (1453-)"},
+        {"alpha_3": "nde", "alpha_2": "nd", "name": "Ndebele, North; North Ndebele"},
         {"alpha_3": "xyz", "name": "No short code"},
     ]});
     let second = json!({"639-3": [
-        {"alpha_3": "eng", "alpha_2": "en", "name": "Other"},
-        {"alpha_3": "hbs", "alpha_2": "sh", "name": "Serbo-Croatian"},
+        {"alpha_3": "oth", "alpha_2": "en", "name": "Other"},
+        {"alpha_3": "nbl", "alpha_2": "nr", "name": "Ndebele, South"},
     ]});
-    let table = language_table(&[first, second], "1").unwrap();
-    let rows = "[[&str; 4]; 2] = [\n[\"en\", \"eng\", \"\", \"English\"],\n\
-                [\"sh\", \"hbs\", \"\", \"Serbo-Croatian\"],\n];";
+    let english = map(json!({"en": "english", "en-GB": "British English", "xyz": "None"}));
+    let table = language_table(&[first, second], &english).unwrap();
+    let rows = "[[&str; 3]; 4] = [\n[\"el\", \"ell\", \"gre\"],\n[\"en\", \"eng\", \"\"],\n\
+                [\"nd\", \"nde\", \"\"],\n[\"nr\", \"nbl\", \"\"],\n];";
     assert!(table.contains(rows), "{table}");
+    let names: String = [
+        ["British English", "en"],
+        ["English", "en"],
+        ["Greek", "el"],
+        ["Greek, Modern", "el"],
+        ["Modern Greek", "el"],
+        ["Ndebele, North", "nd"],
+        ["Ndebele, South", "nr"],
+        ["North Ndebele", "nd"],
+        ["Other", "en"],
+        ["South Ndebele", "nr"],
+    ]
+    .map(|row| format!("{row:?},\n"))
+    .concat();
+    let names = format!("[[&str; 2]; 10] = [\n{names}];");
+    assert!(table.contains(&names), "{table}");
 }
 
 #[test]
@@ -83,9 +123,11 @@ fn options_that_are_unknown_or_lack_a_value_or_a_file_are_named() {
 
 #[test]
 fn a_source_of_another_shape_is_refused_by_name() {
-    let empty = json!({});
-    let error = country_table(&empty, &empty, "1", "2").unwrap_err().to_string();
-    assert!(error.contains("--cldr"), "{error}");
-    let error = language_table(std::slice::from_ref(&empty), "1").unwrap_err().to_string();
+    let (empty, no_names) = (json!({}), Map::new());
+    let error = country_table(&empty, &no_names, &[]).unwrap_err().to_string();
+    assert!(error.contains("3166-1"), "{error}");
+    let error = own_names(&empty, |_| Ok(None)).unwrap_err().to_string();
+    assert!(error.contains("--official-languages"), "{error}");
+    let error = language_table(std::slice::from_ref(&empty), &no_names).unwrap_err().to_string();
     assert!(error.contains("639-3"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Hints for names that no call knows. Other APIs have other names for the same thing, so a word of
 //! theirs is answered with the name that it has here; any other word is answered with the nearest
-//! known name. Hints are for error messages: no name is ever accepted because a hint exists for it.
+//! known name, if one is near. Hints are for error messages: no name is ever accepted because a
+//! hint exists for it.
 
 use crate::spelling::{nearest_word, normalised, same_name};
 
@@ -21,7 +22,7 @@ const fn dialect(
 }
 
 /// Names of the text search in other APIs. The hint is needed, because the names here do not.
-const TEXT: &[&str] = &["q", "query", "search", "text", "term", "keyword", "keywords", "contains"];
+const TEXT: &[&str] = &["q", "query", "search", "term", "keyword", "keywords", "contains"];
 
 static DIALECTS: &[Dialect] = &[
     dialect(
@@ -91,10 +92,7 @@ static DIALECTS: &[Dialect] = &[
         &[&["updated-since"]],
     ),
     dialect(&["updated_before", "updated_to", "modified_before"], &[&["updated-until"]]),
-    dialect(
-        TEXT,
-        &[&["text"], &["messages", "notes", "feedback-comment"], &["note-text"], &["message-body"]],
-    ),
+    dialect(TEXT, &[&["text"], &["messages", "notes", "feedback-comment"]]),
     dialect(
         &["sort", "sort_field", "order_by", "orderby", "ordering"],
         &[&["sort-by", "sort-order"]],
@@ -102,17 +100,26 @@ static DIALECTS: &[Dialect] = &[
     dialect(&["order", "direction", "sort_dir", "sort_direction", "dir"], &[&["sort-order"]]),
     dialect(&["include", "expand", "embed", "with", "fields"], &[&["includes"]]),
     dialect(&["exclude", "omit", "without"], &[&["excludes"]]),
-    dialect(&["status", "statuses", "states"], &[&["state"], &["status"]]),
-    dialect(&["state"], &[&["status"]]),
+    dialect(&["status", "statuses", "states"], &[&["state"], &["status"], &["state_data"]]),
+    dialect(&["state"], &[&["status"], &["state_data"]]),
     dialect(&["tag", "label", "labels"], &[&["tags"]]),
     dialect(
-        &["lang", "locale", "languages", "preferred_language"],
-        &[&["languages"], &["language"]],
+        &["lang", "locale", "language", "languages", "preferred_language"],
+        &[&["languages"], &["language"], &["preferred_language"]],
     ),
-    dialect(&["email", "mail", "email_address"], &[&["identity"], &["author-emails"]]),
-    dialect(&["identities", "uid", "phone", "phone_number"], &[&["identity"]]),
-    dialect(&["last_country", "countries", "country_code"], &[&["country"]]),
-    dialect(&["first_name", "last_name", "full_name", "display_name"], &[&["name"]]),
+    dialect(
+        &["email", "mail", "email_address"],
+        &[&["identity"], &["identities"], &["author-emails"], &["author_email"], &["emails"]],
+    ),
+    dialect(&["identities", "uid", "phone", "phone_number"], &[&["identity"], &["identities"]]),
+    dialect(
+        &["country", "last_country", "countries", "country_code"],
+        &[&["country"], &["last_country"]],
+    ),
+    dialect(
+        &["first_name", "last_name", "full_name", "display_name"],
+        &[&["names"], &["name"], &["author_name"]],
+    ),
     dialect(
         &["assignee", "assigned_to", "agent", "owner", "agents"],
         &[
@@ -127,13 +134,15 @@ static DIALECTS: &[Dialect] = &[
             "author",
             "requester",
             "requester_id",
+            "requester_email",
+            "reporter",
             "user",
             "user_id",
             "customer",
             "contact",
             "from_email",
         ],
-        &[&["author-emails", "end-user-ids"], &["email", "end-user-id"]],
+        &[&["author-emails", "end-user-ids"], &["email", "end-user-id"], &["author_email"]],
     ),
     dialect(&["queue", "group", "group_id", "inbox"], &[&["queue-ids"], &["queue-id"]]),
     dialect(&["app", "product", "brand", "brand_id"], &[&["app-ids"], &["app-id"]]),
@@ -145,10 +154,14 @@ static DIALECTS: &[Dialect] = &[
     dialect(&["custom_field", "cf"], &[&["custom-fields"]]),
     dialect(&["output", "output_format", "content_type"], &[&["format"]]),
     dialect(
-        &["body", "message", "comment", "content", "description"],
-        &[&["message-body"], &["note-text"]],
+        &["body", "text", "message", "comment", "comments", "content", "description"],
+        &[&["message-body"], &["note-text"], &["message"], &["messages"], &["body"]],
     ),
-    dialect(&["subject", "name", "summary"], &[&["title"]]),
+    dialect(&["note", "internal_note"], &[&["note-text"], &["private_notes"], &["notes"]]),
+    dialect(&["subject", "summary"], &[&["title"]]),
+    dialect(&["name"], &[&["title"], &["names"]]),
+    dialect(&["created", "opened_at", "date_created"], &[&["created_at"], &["created-since"]]),
+    dialect(&["updated", "modified_at"], &[&["updated_at"], &["updated-since"]]),
     dialect(&["type", "operation", "task_type"], &[&["action"]]),
     dialect(&["file", "data", "entries", "records", "items", "profiles"], &[&["payload"]]),
     dialect(&["dry", "dryrun", "simulate", "test", "validate_only"], &[&["dry-run"]]),
@@ -158,7 +171,21 @@ static DIALECTS: &[Dialect] = &[
 /// The advice for a body in JSON that is read as another type, or as none.
 pub const LOOKS_LIKE_JSON: &str = "this looks like JSON: send Content-Type: application/json";
 
-/// The hint for a caller who sent the unknown name `word`; none if the call knows no names. A form
+/// Advice for a caller who sent the unknown name `word`, which continues a sentence.
+pub fn advice(word: &str, known: &[&str]) -> String {
+    hint(word, known).unwrap_or_else(|| "leave it out".to_owned())
+}
+
+/// Advice as [`advice`] gives it, for a call with few names: all of them follow.
+pub fn advice_and_names(word: &str, known: &[&str]) -> String {
+    let names = known.join(", ");
+    match hint(word, known) {
+        Some(hint) => format!("{hint} Known here: {names}"),
+        None => format!("known here: {names}"),
+    }
+}
+
+/// The hint for a caller who sent the unknown name `word`; none if no known name is near. A form
 /// has a name that begins like JSON if its client did not say that it is JSON.
 pub fn hint(word: &str, known: &[&str]) -> Option<String> {
     if word.trim_start().starts_with(['{', '[']) && !known.is_empty() {
@@ -180,9 +207,7 @@ pub(crate) fn hint_of_dialect(word: &str, known: &[&str]) -> Option<String> {
         .map(|names| names.iter().filter_map(known_as).collect::<Vec<_>>())
         .find(|names| !names.is_empty())?;
     let names = alternatives(&names);
-    let is_search =
-        TEXT.contains(&plain.as_str()) && !names.contains("-text") && !names.contains("-body");
-    let purpose = if is_search { ", to search for a text" } else { "" };
+    let purpose = if TEXT.contains(&plain.as_str()) { ", to search for a text" } else { "" };
     Some(format!("did you mean {names}{purpose}?"))
 }
 

@@ -1,15 +1,20 @@
 //! How callers spell names and words, and characters that no text shows. Hyphens equal underscores,
 //! a name with brackets is one value of a list, booleans have several spellings, and an unknown
-//! name gets the nearest known one as a hint. Countries and languages have searches of their own,
-//! because their names are texts.
+//! name gets a known one that is near as a hint. Names of countries and languages are texts, which
+//! have a form of their own in which they are compared.
+
+use unicode_normalization::char::decompose_canonical;
 
 use crate::encoded_word::decoded_words;
+use crate::fold::fold_char;
 
 /// Characters of a word that are compared, which bounds the cost. Known words are shorter than
 /// this.
 const CHARS_COMPARED: usize = 64;
 /// How often a name is decoded whose decoded form has encoded words, which bounds the cost.
 const NAME_ROUNDS_MAX: usize = 8;
+/// Names of countries and languages are shorter.
+const NAME_BYTES_MAX: usize = 128;
 
 /// Whether a caller's spelling is the name `known`.
 pub fn same_name(known: &str, given: &str) -> bool {
@@ -37,7 +42,7 @@ pub fn boolean_word(word: &str) -> Option<bool> {
 }
 
 /// `text` without the blanks of Unicode, byte order marks and zero-width characters at both ends.
-/// Files and forms bring these along; nobody means them.
+/// Files and forms bring these along, and no caller means them.
 ///
 /// ```
 /// use caseload_model::spelling::trimmed;
@@ -79,19 +84,37 @@ const fn plain(byte: u8) -> u8 {
     if byte == b'-' { b'_' } else { byte }
 }
 
-/// The one of `known` that needs the fewest edits to become `word`, the first of equal ones; none
-/// if `known` is empty. Known words are lower case; the case of `word` does not count.
+/// The one of `known` that is probably meant by `word`: it needs the fewest edits, and at most one
+/// for three characters of the word. The first of equal ones. Neither case nor the kind of hyphen
+/// counts.
 pub fn nearest_word<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    nearest(word, known).map(|(_, near)| near)
+    nearest(&normalised(word), known.into_iter().map(|near| (normalised(near), near)))
 }
 
-/// The nearest word, if at most `changes_max` edits turn it into `word`.
-pub(crate) fn close_word<'k>(
+/// The second part of the nearest of `known`. Its first part and `word` have the form that is
+/// compared. No other code decides which words are near.
+pub(crate) fn nearest<K: AsRef<str>, T>(
     word: &str,
-    known: impl IntoIterator<Item = &'k str>,
-    changes_max: usize,
-) -> Option<&'k str> {
-    nearest(word, known).filter(|(changes, _)| *changes <= changes_max).map(|(_, near)| near)
+    known: impl IntoIterator<Item = (K, T)>,
+) -> Option<T> {
+    let edits_max = word.chars().count() / 3;
+    let letters = letter_set(word);
+    known
+        .into_iter()
+        // An edit changes at most two letters of the set, so this skips nearly all of many names.
+        .filter(|(near, _)| {
+            (letter_set(near.as_ref()) ^ letters).count_ones() as usize <= 2 * edits_max
+        })
+        .map(|(near, of)| (strsim::osa_distance(word, near.as_ref()), of))
+        .filter(|(edits, _)| *edits <= edits_max)
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, of)| of)
+}
+
+/// The basic letters that occur in `text`, one bit each.
+fn letter_set(text: &str) -> u32 {
+    let letters = text.bytes().filter(u8::is_ascii_lowercase);
+    letters.fold(0, |set, letter| set | 1 << (letter - b'a'))
 }
 
 /// The beginning of `word` as words are compared: lower case, with underscores.
@@ -100,10 +123,54 @@ pub(crate) fn normalised(word: &str) -> String {
     start.map(|char| if char == '-' { '_' } else { char }).collect()
 }
 
-fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<(usize, &'k str)> {
-    let start = normalised(word);
-    let changes = |near: &str| strsim::osa_distance(&start, &near.replace('-', "_"));
-    known.into_iter().map(|near| (changes(near), near)).min_by_key(|(changes, _)| *changes)
+/// The form in which names of countries and languages are compared; none if the text is too long
+/// for a name or has control characters. Letters lose case and accents. Articles, "and",
+/// punctuation and blanks do not count, and `St` is `Saint`. `Korea, Republic of` and
+/// `Korea (the Republic of)` are `Republic of Korea`.
+///
+/// ```
+/// use caseload_model::spelling::name_key;
+///
+/// assert_eq!(name_key("Bosnia & Herzegovina"), name_key("BOSNIA AND HERZEGOVINA"));
+/// assert_eq!(name_key("The Côte d’Ivoire"), name_key("Cote d'Ivoire"));
+/// ```
+pub fn name_key(text: &str) -> Option<String> {
+    let text = trimmed(text);
+    if text.len() > NAME_BYTES_MAX || text.chars().any(char::is_control) {
+        return None;
+    }
+    let (name, rest) = text.split_at(text.find([',', '(']).unwrap_or(text.len()));
+    let mut key = String::with_capacity(text.len());
+    push_words(name, &mut key);
+    let name_len = key.len();
+    if push_words(rest, &mut key) {
+        key = key.split_off(name_len) + &key;
+    }
+    Some(key)
+}
+
+/// Appends the words of a name to `key`; whether the last one is "of".
+fn push_words(text: &str, key: &mut String) -> bool {
+    let mut is_of = false;
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let start = key.len();
+        for c in word.chars() {
+            decompose_canonical(c, |part| match part {
+                'ø' | 'Ø' => key.push('o'),
+                'ł' | 'Ł' => key.push('l'),
+                'đ' | 'Đ' => key.push('d'),
+                'ı' => key.push('i'),
+                _ if part.is_alphanumeric() => key.push(fold_char(part)),
+                _ => {}
+            });
+        }
+        match &key[start..] {
+            "the" | "and" => key.truncate(start),
+            "st" => key.replace_range(start.., "saint"),
+            word => is_of = word == "of",
+        }
+    }
+    is_of
 }
 
 #[cfg(test)]
@@ -166,22 +233,59 @@ mod tests {
         for (word, near) in [
             ("agee", "age"),
             ("Last-Country", "last_country"),
-            ("country", "last_country"),
+            ("lastcountry", "last_country"),
             ("custom-feilds", "custom_fields"),
             ("core_profile_id", "core-profile-id"),
             ("acton", "action"),
             ("Action", "action"),
-            ("", "age"),
         ] {
             assert_eq!(nearest_word(word, known), Some(near), "{word}");
+        }
+        assert_eq!(
+            nearest_word("EuropeBerln", ["Africa/Cairo", "Europe/Berlin"]),
+            Some("Europe/Berlin")
+        );
+    }
+
+    #[test]
+    fn a_word_is_near_if_it_needs_at_most_one_edit_for_three_of_its_characters() {
+        for (word, near) in [
+            ("", None),
+            ("em", None),
+            ("ema", None),
+            ("emal", Some("email")),
+            ("emial", Some("email")),
+            ("emali_", Some("email")),
+            ("emali", None),
+            ("mile", None),
+            ("ui", None),
+            ("uis", Some("uid")),
+            ("ñid", Some("uid")),
+            ("ñi", None),
+        ] {
+            assert_eq!(nearest_word(word, ["email", "uid"]), near, "{word}");
         }
         assert_eq!(nearest_word("age", []), None);
     }
 
     #[test]
-    fn a_close_word_needs_at_most_the_given_number_of_edits() {
-        for (word, near) in [("emial", Some("email")), ("emali_", Some("email")), ("mile", None)] {
-            assert_eq!(close_word(word, ["email", "uid"], 2), near, "{word}");
+    fn names_are_compared_by_their_letters_and_words() {
+        for (a, b) in [
+            ("St. Kitts & Nevis", "saint kitts and nevis"),
+            ("The  Côte d’Ivoire ", "COTE D'IVOIRE"),
+            ("Co\u{302}te d'Ivoire", "Côte d'Ivoire"),
+            ("Korea, Republic of", "Republic of Korea"),
+            ("Congo (the Democratic Republic of the)", "Democratic Republic of the Congo"),
+            ("ΕΛΛΆΣ", "Ελλάς"),
+            ("Łódź Đà Ø Iıİ", "lodz da o iii"),
+        ] {
+            assert_eq!(name_key(a), name_key(b), "{a} {b}");
         }
+        for (a, b) in [("Sta. Lucia", "Santa Lucia"), ("Theland", "land"), ("Android", "roid")] {
+            assert_ne!(name_key(a), name_key(b), "{a} {b}");
+        }
+        assert_eq!(name_key("Isle of Man, Republic").as_deref(), Some("isleofmanrepublic"));
+        assert_eq!([name_key("a\0b"), name_key(&"a".repeat(129))], [None, None]);
+        assert_eq!(name_key(" (the) ").as_deref(), Some(""));
     }
 }

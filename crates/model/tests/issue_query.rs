@@ -175,7 +175,7 @@ fn each_bad_value_is_rejected_with_the_accepted_form() {
     for (name, value, code, hint) in [
         ("creatd-since", "5", UnknownParameter, "created-since"),
         ("State", "new", UnknownParameter, "did you mean state?"),
-        ("", "5", UnknownParameter, "did you mean"),
+        ("", "5", UnknownParameter, "leave it out"),
         ("page[]", "1", UnknownParameter, "page has one value"),
         ("tags[or][]", "a", UnknownParameter, "a map is sent as JSON: tags={"),
         ("custom_fields[number][and]", "a", UnknownParameter, "custom-fields={"),

@@ -58,7 +58,11 @@ fn each_filter_of_core_profiles_finds_the_profiles_it_names() {
         ("tags", "early, bird", "early"),
         ("country", "DE", "FR"),
         ("country", r#"["deu"]"#, "Austria"),
+        ("country", "Germany, Federal Republic of", "Great Britain"),
+        ("country", " DEUTSCHLAND ", "Österreich"),
         ("language", "de", "en"),
+        ("language", "de-AT", "pt_BR"),
+        ("language", "English,German", "English"),
         ("user_vip_segment", "gold", "Gold"),
         (
             "custom_fields",
@@ -141,7 +145,9 @@ fn each_fault_says_what_would_be_right() {
         (CORE, "country", "DE,FR", "for several countries, send a JSON array"),
         (CORE, "identity", "[7]", "at /0: 7 is not an element of a list of identities"),
         (CORE, "country", "Germanny", "the nearest one is \"Germany\""),
-        (CORE, "language", "deu", "the nearest one is \"de\""),
+        (CORE, "language", "Germn", "the nearest one is \"de\""),
+        (CORE, "language", "Klingonese", "\"Klingonese\" is not a language"),
+        (CORE, "country", "N/A", "\"N/A\" is not a country"),
         (CORE, "custom-fields", r#"{"date":{}}"#, "accepted: text, number"),
         (
             CORE,

@@ -1,9 +1,9 @@
 //! Query strings as pairs, and the rules for the parameters of every endpoint: an unknown parameter
-//! is refused with the nearest known name, hyphens equal underscores, and no parameter has two
+//! is refused with a known name that is near, hyphens equal underscores, and no parameter has two
 //! values. This module does not know what a parameter means.
 
 use axum::extract::FromRequestParts;
-use caseload_model::dialects::hint;
+use caseload_model::dialects::advice_and_names;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::spelling::{same_name, unbracketed};
@@ -114,10 +114,10 @@ pub(crate) fn refused(faults: Vec<ParameterFault>) -> Problem {
 
 /// The fault of a parameter or form field that the endpoint does not know.
 pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
-    let list = known.join(", ");
-    let advice = match hint(name, known) {
-        Some(hint) => format!("{hint} Known here: {list}"),
-        None => format!("this call takes no {what}s"),
+    let advice = if known.is_empty() {
+        format!("this call takes no {what}s")
+    } else {
+        advice_and_names(name, known)
     };
     let shown: String = name.chars().take(100).collect();
     let detail = format!("there is no {what} {shown:?}; {advice}");

@@ -14,8 +14,8 @@ not have is a 405 with `Allow` (`#/components/responses/MethodNotAllowed`).
 - Query parameters and form fields are accepted with hyphens and with underscores; `x-spellings` \
 names both. Both at once with different values are a 400. Names of response members have one \
 spelling.
-- An unknown query parameter or form field is a 400 that names the nearest known one, unless the \
-operation says that it ignores them.
+- An unknown query parameter or form field is a 400 that names a known one if one is near, unless \
+the operation says that it ignores them.
 - Times are integer Unix milliseconds. Numbers are stored with all of their digits.
 - Every answer has `X-Request-Id`. Every answer on a `/v1` or `/v2` path has the \
 rate-limit headers; without a limit they report 2147483647 requests.

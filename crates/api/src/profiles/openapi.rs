@@ -241,13 +241,13 @@ fn fields() -> Value {
         ),
         "country": any_of(
             "country",
-            "Countries, by code or by English name: `DE` finds `Germany`.",
+            "Countries, by code or by name: `DE` finds `Germany`, `Deutschland` and `DEU`.",
             json!({"type": "string", "format": "country"}),
             json!(["DE"]),
         ),
         "language": any_of(
             "language",
-            "Codes of ISO 639-1, in any case.",
+            "Languages, by code of ISO 639-1, by tag or by English name: `pt-BR` finds `pt`.",
             json!({"type": "string", "format": "language"}),
             json!(["de"]),
         ),

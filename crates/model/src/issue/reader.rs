@@ -4,11 +4,11 @@
 
 use super::limits::IssuePart;
 use super::{INSTANT_MS_MAX, SECONDS_MAX, parse_iso, write_iso};
+use crate::dialects::advice;
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::json::{Json, Member, ValuePath};
 use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX, shown_value};
-use crate::spelling::nearest_word;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
@@ -122,9 +122,8 @@ impl Reader {
             } else if self.is_full() {
                 self.unlisted += 1;
             } else {
-                let nearest = nearest_word(field, *names).unwrap_or_default();
-                let key = shown(field);
-                let detail = format!("{key:?} is not a field here; the nearest is {nearest:?}");
+                let (key, advice) = (shown(field), advice(field, names));
+                let detail = format!("{key:?} is not a field here; {advice}");
                 let field_at = at.key(field);
                 self.fault(EntryErrorCode::UnknownField, &field_at, detail, Some(value));
             }

@@ -106,8 +106,8 @@ impl<'p> Parameters<'p> {
             Some(format!("a map is sent as JSON: {map}={{…}}"))
         };
         let hint = dialects::hint_of_dialect(spelled, known).or_else(map);
-        let hint = hint.or_else(|| dialects::hint(spelled, known)).unwrap_or_default();
-        let detail = format!("{shown:?} is not a parameter here; {hint}");
+        let advice = hint.unwrap_or_else(|| dialects::advice(spelled, known));
+        let detail = format!("{shown:?} is not a parameter here; {advice}");
         self.fault(spelled, ErrorCode::UnknownParameter, detail);
     }
 

@@ -9,11 +9,11 @@ use super::field::{
 use super::identity;
 use crate::country::{is_country, nearest_country};
 use crate::decimal::{is_integer, is_within};
+use crate::dialects::advice;
 use crate::error_code::EntryErrorCode as Code;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
 use crate::language::{is_language, nearest_language};
-use crate::spelling::nearest_word;
 
 /// The components a name may have.
 pub(super) const NAME_COMPONENTS: &[&str] =
@@ -87,8 +87,8 @@ impl Checker {
         } else {
             let own = (purpose == Purpose::Update).then_some(id_field);
             let known = table.fields.iter().map(|field| field.name).chain(own);
-            let near = nearest_word(name, known).unwrap_or(id_field);
-            format!("{shown} is not a field of {noun}; the nearest known one is \"{near}\"")
+            let advice = advice(name, &known.collect::<Vec<_>>());
+            format!("{shown} is not a field of {noun}; {advice}")
         };
         self.fault(Code::UnknownField, &ValuePath::field(name), value, detail);
     }
@@ -146,12 +146,9 @@ impl Checker {
         if self.is_full() {
             return;
         }
-        let near = nearest_word(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
-        let known = NAME_COMPONENTS.join(", ");
-        let detail = format!(
-            "{} is not a component of a name; the nearest one is \"{near}\" (known: {known})",
-            quoted(key)
-        );
+        let (advice, known) = (advice(key, NAME_COMPONENTS), NAME_COMPONENTS.join(", "));
+        let key = quoted(key);
+        let detail = format!("{key} is not a component of a name; {advice} (known: {known})");
         self.fault(Code::UnknownField, path, value, detail);
     }
 

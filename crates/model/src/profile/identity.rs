@@ -11,7 +11,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::fold::fold;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
-use crate::spelling::close_word;
+use crate::spelling::nearest_word;
 use crate::task::words;
 
 /// Longest value of an identity, in code points.
@@ -185,8 +185,6 @@ fn checked_value(
 }
 
 fn no_single_type(members: &[Member<'_>], types: usize) -> String {
-    /// With more edits, metadata would be mistaken for types.
-    const EDITS_MAX: usize = 2;
     let known: Vec<&str> = IdentityType::ALL.iter().map(|kind| kind.as_str()).collect();
     if types > 0 {
         let given: Vec<&str> =
@@ -201,7 +199,7 @@ fn no_single_type(members: &[Member<'_>], types: usize) -> String {
         .iter()
         .map(|(name, _)| name.as_ref())
         .filter(|name| name.len() <= 64)
-        .find_map(|name| Some((name, close_word(name, known.iter().copied(), EDITS_MAX)?)))
+        .find_map(|name| Some((name, nearest_word(name, known.iter().copied())?)))
         .map_or_else(String::new, |(name, near)| {
             format!("; {} may be a misspelling of {near}", quoted(name))
         });

@@ -10,7 +10,7 @@ use crate::issue_query::{
     ALL_KEYS, Compared, ConditionRules, DROPDOWN, NUMBER, SortKey, TEXT, TimeRange, TypeTests,
     cursor_paging, parse_groups, sort,
 };
-use crate::language::{is_language, nearest_language};
+use crate::language::{self, nearest_language};
 use crate::parameters::{Bound, ListForm, ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
@@ -137,7 +137,7 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 }
 
 fn countries(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
-    let expected = "a list of countries, by code or by English name, such as [\"DE\",\"France\"]";
+    let expected = "a list of countries, by code or by name, such as [\"DE\",\"France\"]";
     let countries = parameters.list_or_why("country", expected, |item| {
         let text = item.as_str().ok_or(None)?;
         let code = alpha_2(text).map(str::to_owned);
@@ -152,10 +152,10 @@ fn countries(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
 }
 
 fn languages(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
-    let expected = "a list of language codes of ISO 639-1 such as de,en";
+    let expected = "a list of languages, by code, tag or English name, such as de,pt-BR";
     let languages = parameters.list_or_why("language", expected, |item| {
         let text = item.as_str().ok_or(None)?;
-        let code = is_language(text).then(|| text.to_ascii_lowercase());
+        let code = language::read(text).map(|read| read.code.to_owned());
         code.ok_or_else(|| Some(unknown(text, "language", nearest_language(text))))
     })?;
     Some(ascending(languages))

@@ -431,15 +431,24 @@ fn an_update_must_leave_an_identity_and_ignores_read_only_members() {
 #[test]
 fn faults_say_what_is_wrong_and_what_would_be_right() {
     let table = [
-        (
-            r#"{"agee":1}"#,
-            "\"agee\" is not a field of a core profile; the nearest known one is \"age\"",
-        ),
-        (r#"{"core_profile_id":1}"#, "nearest known one is \"core-profile-id\""),
+        (r#"{"agee":1}"#, "\"agee\" is not a field of a core profile; did you mean age?"),
+        (r#"{"core_profile_id":1}"#, "did you mean core-profile-id?"),
         (r#"{"age":"30"}"#, "age must be a number from 0 to 150, not a string"),
         (r#"{"age":151}"#, "age must be a number from 0 to 150"),
         (r#"{"tags":[7]}"#, "element 0 of tags must be a string, not a number"),
-        (r#"{"names":{"nick":"x"}}"#, "first_name, last_name, full_name, display_name"),
+        (
+            r#"{"email":"a@x"}"#,
+            "\"email\" is not a field of a core profile; did you mean identities?",
+        ),
+        (
+            r#"{"satisfaction":1}"#,
+            "\"satisfaction\" is not a field of a core profile; leave it out",
+        ),
+        (r#"{"names":{"frist_name":"x"}}"#, "did you mean first_name? (known: first_name"),
+        (
+            r#"{"names":{"nick":"x"}}"#,
+            "leave it out (known: first_name, last_name, full_name, display_name",
+        ),
         (r#"{"last_country":"Gemrany"}"#, "code of ISO 3166-1"),
         (r#"{"preferred_language":"English"}"#, "code of ISO 639-1"),
         (r#"{"identities":[{"uid":"a","email":"b"}]}"#, "this one has 2: uid, email"),
@@ -478,7 +487,7 @@ fn an_entry_full_of_faults_leaves_a_bounded_record() {
     let told = &prepared[0].item.as_ref().unwrap_err().faults;
     assert_eq!(told.len(), FAULTS_MAX);
     assert_eq!(told[0].pointer.as_deref(), Some("/pid"));
-    let unknown = "\"field0\" is not a field of an app profile; the nearest known one is \"";
+    let unknown = "\"field0\" is not a field of an app profile; leave it out";
     assert!(told[1].detail.starts_with(unknown), "{}", told[1].detail);
     let last = &told[FAULTS_MAX - 1].detail;
     assert!(last.ends_with("4902 more faults of this entry are not listed"), "{last}");

@@ -12,7 +12,9 @@ use crate::openapi::json::{
 };
 use crate::openapi::parameters::instant;
 
-const COUNTRY: &str = "ISO 3166-1: a two- or three-letter code, or a name, in any case.";
+const COUNTRY: &str = "A country: a code of ISO 3166-1, a name in English or in an official \
+    language, or a short form such as `UK` or `Holland`. Case and dots of a code do not count; nor \
+    do case, accents, articles and punctuation of a name.";
 
 pub(super) fn schemas() -> Value {
     json!({

@@ -131,7 +131,7 @@ const fn meaning(code: EntryErrorCode) -> &'static str {
              issue of more than 8 MiB, also with its defaults."
         }
         EntryErrorCode::UnknownField => {
-            "There is no such field. The detail names the nearest known one."
+            "There is no such field. The detail names a known one that is probably meant."
         }
         EntryErrorCode::Required => "A required field is missing.",
         EntryErrorCode::WrongType => {
@@ -141,7 +141,7 @@ const fn meaning(code: EntryErrorCode) -> &'static str {
         EntryErrorCode::TooLong => "A text has too many characters.",
         EntryErrorCode::TooMany => "A list or map has too many members.",
         EntryErrorCode::OutOfRange => "A number, time, URL or name is not one of those allowed.",
-        EntryErrorCode::UnknownCountry => "The value is not a name or code of ISO 3166-1.",
+        EntryErrorCode::UnknownCountry => "The value is neither a code nor a name of a country.",
         EntryErrorCode::UnknownLanguage => "The value is not a code of ISO 639-1.",
         other => meaning_of_records(other),
     }

@@ -207,7 +207,7 @@ async fn every_fault_of_a_query_is_reported_at_once() {
         (CORE, "identity=[{\"email\":\"a\",\"uid\":\"b\"}]", "exactly one identity type"),
         (CORE, "identity=[{\"verified\":\"yes\"}]", "exactly one identity type"),
         (CORE, "country=Germanny", "the nearest one is"),
-        (CORE, "language=german", "is not a language"),
+        (CORE, "language=Germn", "is not a language; the nearest one is"),
         (CORE, "custom-fields={\"dropdown\":{}}", "accepted: text, number"),
         (CORE, "pids=a", "is not a parameter here"),
         (CORE, "sort-by=state-change-time", "is not one of creation-time, update-time"),

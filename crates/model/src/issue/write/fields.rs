@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::dialects::hint;
+use crate::dialects::advice_and_names;
 use crate::error_code::ErrorCode;
 use crate::issue::IssuePart;
 use crate::issue::reader::{Reader, shown};
@@ -70,9 +70,8 @@ impl<'f> Fields<'f> {
     }
 
     fn unknown(&mut self, spelled: &str, known: &[&'static str]) {
-        let (name, list) = (shown(spelled), known.join(", "));
-        let hint = hint(spelled, known).unwrap_or_default();
-        let detail = format!("there is no field {name:?}; {hint} Known here: {list}");
+        let name = shown(spelled);
+        let detail = format!("there is no field {name:?}; {}", advice_and_names(spelled, known));
         self.fault(name, ErrorCode::UnknownParameter, detail);
     }
 

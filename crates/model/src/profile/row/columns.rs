@@ -8,8 +8,9 @@ use super::super::check::NAME_COMPONENTS;
 use super::super::field::{APP, CORE, Table};
 use super::super::identity::IdentityType;
 use super::cells::Form;
+use crate::dialects::advice;
 use crate::json::write_string;
-use crate::spelling::{close_word, same_name};
+use crate::spelling::same_name;
 use crate::task::Action;
 
 /// The highest number of an identity's column, as in `identity.email.2`.
@@ -240,17 +241,8 @@ fn place(table: &'static Table, action: Action, name: &str) -> Result<Place, Str
     if is_core && let Some(place) = name_component(name).or_else(|| identity(name)) {
         return Ok(place);
     }
-    let near = near(name, &known(table, is_core).collect::<Vec<_>>());
-    let near = near.map_or(String::new(), |near| format!("; the nearest one is {near:?}"));
-    Err(format!("{name:?} is not a field of {}s{near}", table.noun))
-}
-
-/// The known name that a column is likely to mean: one that ends in its name, or is spelt almost
-/// like it.
-fn near(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let end = format!("_{}", name.to_lowercase());
-    let longer = known.iter().find(|known| known.ends_with(&end)).copied();
-    longer.or_else(|| close_word(name, known.iter().copied(), name.chars().count() / 3))
+    let advice = advice(name, &known(table, is_core).collect::<Vec<_>>());
+    Err(format!("{name:?} is not a field of {}s; {advice}", table.noun))
 }
 
 /// `custom_fields.plan`, or with a type `custom_fields.seats:number`.

@@ -84,7 +84,7 @@ fn empty_cells_give_no_members_and_a_row_of_them_gives_no_entry() {
 fn every_fault_of_a_header_is_named_with_its_column() {
     let create = Action::CreateCoreProfiles;
     let nearest = |name: &str, near: &str| {
-        format!("{name:?} is not a field of core profiles; the nearest one is {near:?}")
+        format!("{name:?} is not a field of core profiles; did you mean {near}?")
     };
     assert_eq!(
         columns(

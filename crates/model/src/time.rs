@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub mod read;
+
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -75,6 +77,18 @@ impl UnixMillis {
             c.year, c.month, c.day, c.hour, c.minute, c.second, c.millisecond
         )
     }
+}
+
+/// Appends the ISO form of exports, `2023-01-01T02:21:46.000Z`, without quotes.
+pub fn write_iso(at: UnixMillis, out: &mut Vec<u8>) {
+    let c = at.civil();
+    out.extend_from_slice(
+        format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            c.year, c.month, c.day, c.hour, c.minute, c.second, c.millisecond
+        )
+        .as_bytes(),
+    );
 }
 
 /// The source of "now". The program passes in the system's clock, a test one that it can set.

@@ -252,6 +252,18 @@ fn custom_fields_are_read_into_tests_by_type_group_and_key() {
             one(FieldType::Date, "n", number(Comparison::Smaller, "-1")),
         ),
         (
+            r#"{"date":{"and":{"n":{"is":"2017-10-06"}}}}"#,
+            one(FieldType::Date, "n", number(Comparison::Is, "1507248000000")),
+        ),
+        (
+            r#"{"date":{"and":{"n":{"is_not":"2017-10-06T02:00:00.1239+02:00"}}}}"#,
+            one(FieldType::Date, "n", number(Comparison::IsNot, "1507248000123")),
+        ),
+        (
+            r#"{"date":{"and":{"n":{"is":1.507248e12}}}}"#,
+            one(FieldType::Date, "n", number(Comparison::Is, "1507248000000")),
+        ),
+        (
             r#"{"dropdown":{"and":{"n":{"is":"A"}}}}"#,
             one(FieldType::Dropdown, "n", FieldTest::OneOf(texts(&["A"]))),
         ),
@@ -357,24 +369,26 @@ fn wrong_custom_field_filters_are_rejected_with_the_accepted_values() {
 
 #[test]
 fn operators_of_other_field_types_are_rejected_with_the_accepted_ones() {
+    let time = "Unix milliseconds such as 1767225600000, or ISO 8601 such as \
+                2026-01-01T00:00:00Z, are expected";
     let number = "accepted: is_set, is, is_not, is_greater_than, is_smaller_than";
     refused(
         "custom_fields",
         &[
             (
                 r#"{"date":{"and":{"d":{"is":1.5}}}}"#,
-                &["at /date/and/d/is: a date in whole Unix milliseconds such as 1507248000000 \
-                     is expected, not 1.5"],
+                &[&format!(
+                    "at /date/and/d/is: \"1.5\" is not a whole number of milliseconds; {time}"
+                )],
             ),
             (
-                r#"{"date":{"and":{"d":{"is":"2017-10-06"}}}}"#,
-                &["at /date/and/d/is: a date in whole Unix milliseconds such as 1507248000000 \
-                     is expected, not \"2017-10-06\""],
+                r#"{"date":{"and":{"d":{"is":true}}}}"#,
+                &["at /date/and/d/is: a time in Unix milliseconds or ISO 8601 is expected, \
+                     not true"],
             ),
             (
-                r#"{"date":{"and":{"d":{"is":1e3}}}}"#,
-                &["at /date/and/d/is: a date in whole Unix milliseconds such as 1507248000000 \
-                     is expected, not 1e3"],
+                r#"{"date":{"and":{"d":{"is":1e300}}}}"#,
+                &["at /date/and/d/is: 1e300 is after the year 9999: times are Unix milliseconds"],
             ),
             (
                 r#"{"date":{"and":{"d":{"is_greater_than":1}}}}"#,
@@ -423,8 +437,7 @@ fn operators_of_other_field_types_are_rejected_with_the_accepted_ones() {
                     &format!(
                         "at /number/and/n/gt: \"gt\" is not an operator of type number; {number}"
                     ),
-                    "at /date/or/d/is: a date in whole Unix milliseconds such as 1507248000000 \
-                     is expected, not \"y\"",
+                    &format!("at /date/or/d/is: \"y\" is not a time; {time}"),
                 ],
             ),
         ],

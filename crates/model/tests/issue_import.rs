@@ -5,7 +5,7 @@
 use caseload_model::error_code::EntryErrorCode as Code;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{IssueFragments, IssueState, NewIssue, prepare_imports, write_issue};
-use caseload_model::issue_query::IssueView;
+use caseload_model::issue_query::{IssueView, parse_list};
 use caseload_model::payload::{Block, Entry};
 use caseload_model::record::Rejection;
 use caseload_model::spelling::is_hidden;
@@ -209,10 +209,15 @@ fn each_fault_has_its_code_and_its_pointer() {
         ),
         (r#""state_data":{"state":"open"}"#, Code::OutOfRange, "/state_data/state"),
         (r#""state_data":{"state":"New"}"#, Code::OutOfRange, "/state_data/state"),
-        (r#""updated_at":1.0"#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":1.5"#, Code::WrongType, "/updated_at"),
         (r#""updated_at":-1"#, Code::OutOfRange, "/updated_at"),
+        (r#""updated_at":"1969-12-31""#, Code::OutOfRange, "/updated_at"),
         (r#""updated_at":253402300800000"#, Code::OutOfRange, "/updated_at"),
-        (r#""updated_at":"2023-01-01""#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":"253402300800000""#, Code::OutOfRange, "/updated_at"),
+        (r#""updated_at":"01/02/2023""#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":"""#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":{"$date":1}"#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":true"#, Code::WrongType, "/updated_at"),
         (r#""feedback_rating":0"#, Code::OutOfRange, "/feedback_rating"),
         (r#""feedback_rating":6"#, Code::OutOfRange, "/feedback_rating"),
         (r#""feedback_rating":"3""#, Code::WrongType, "/feedback_rating"),
@@ -331,7 +336,11 @@ fn custom_field_values_have_the_type_of_their_field() {
         ("multiline", &[r#""""#, "null"], &["1", "{}"]),
         ("dropdown", &[r#""x""#, "null"], &["1", r#"["x"]"#]),
         ("number", &["1", "-0.10", "123456789012345678901234567890", "null"], &[r#""1""#, "true"]),
-        ("date", &["1500000000000", "-1", "null"], &["1.5", r#""2023-05-12""#, r#""1""#]),
+        (
+            "date",
+            &["1500000000000", "-1", "null"],
+            &["1.5", r#""12.05.2023""#, r#""""#, "true", "[1]"],
+        ),
         ("checkbox", &["true", "false", r#""true""#, r#""false""#, "null"], &["1", r#""yes""#]),
     ] {
         let entry = |value: &str| {
@@ -351,19 +360,42 @@ fn custom_field_values_have_the_type_of_their_field() {
     }
 }
 
+/// Spellings of 2024-02-29T06:07:08.000Z.
+const SPELLINGS: [&str; 9] = [
+    "1709186828000",
+    "1709186828000.0",
+    "2024-02-29T06:07:08.000Z",
+    "2024-02-29T06:07:08Z",
+    "2024-02-29 06:07:08",
+    "2024-02-29T06:07:08.000000+00:00",
+    "2024-02-29 08:07:08.000000001+02",
+    "2024-02-29T00:37:08-0530",
+    "2024-02-29T06:07:08,000Z",
+];
+
 #[test]
-fn times_may_come_in_the_iso_form_of_an_export() {
-    let iso = prepare(
-        r#"{"created_at":"2023-01-01T02:21:46.000Z","updated_at":"2023-01-01T02:21:46.001Z",
-            "hs_user_id":"u","state_data":{"changed_at":"2023-01-01T02:21:46.002Z"},
-            "messages":[{"id":"m","created_at":"2023-01-01T02:21:46.003Z"}]}"#,
-    );
-    let unix = prepare(
-        r#"{"created_at":1672539706000,"updated_at":1672539706001,"hs_user_id":"u",
-            "state_data":{"changed_at":1672539706002},
-            "messages":[{"id":"m","created_at":1672539706003}]}"#,
-    );
-    assert_eq!(iso.unwrap(), unix.unwrap());
+fn every_time_of_an_entry_may_come_in_every_spelling() {
+    let entry = |time: &str| {
+        format!(
+            r#"{{"created_at":{time},"updated_at":{time},"original_created_at":{time},
+            "hs_user_id":"u","state_data":{{"changed_at":{time}}},"messages":[{{"id":"m",
+            "created_at":{time}}}],"private_notes":[{{"created_at":{time}}}],"custom_fields":
+            {{"k":{{"type":"date","value":{time}}}}}}}"#
+        )
+    };
+    let number = prepare(&entry("1709186828000")).unwrap();
+    let fields = String::from_utf8(number.body.custom_fields.clone()).unwrap();
+    assert_eq!(fields, r#"{"k":{"type":"date","value":1709186828000}}"#);
+    for spelling in SPELLINGS {
+        assert_eq!(prepare(&entry(&format!("{spelling:?}"))).unwrap(), number, "{spelling}");
+        let query = [("created-since".to_owned(), spelling.to_owned())];
+        let since = parse_list(&query).unwrap().query.created.since;
+        let is_finer = spelling.contains("000000001");
+        assert_eq!(since, Some(UnixMillis(1_709_186_828_000 + i64::from(is_finer))), "{spelling}");
+    }
+    assert_eq!(prepare(&entry("1709186828000.0")).unwrap(), number);
+    let date = prepare(&entry(r#""2024-02-29""#)).unwrap();
+    assert_eq!(date, prepare(&entry("1709164800000")).unwrap());
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn each_bad_value_is_rejected_with_the_accepted_form() {
         ("custom_fields[number][and]", "a", UnknownParameter, "custom-fields={"),
         ("created-since", "", InvalidValue, "Unix milliseconds"),
         ("created-since", "5x", InvalidValue, "Unix milliseconds"),
-        ("created_until", "-5", InvalidValue, "Unix milliseconds"),
+        ("created_until", "-5", InvalidValue, "is before 1970"),
         ("created-until", "+5", InvalidValue, "Unix milliseconds"),
         ("updated_since", "5.5", InvalidValue, "Unix milliseconds"),
         ("updated_since", "253402300800000", OutOfRange, "after the year 9999"),

@@ -6,15 +6,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use caseload_api::test_support::query_pairs;
 use caseload_model::ids::{DomainId, ISSUE_ID_MAX};
-use caseload_model::issue::{parse_iso, write_iso};
 use caseload_model::issue_query::{
     Cursor, CursorScope, IssueQuery, ListPosition, ListRequest, ParameterFault, SortKey, SortOrder,
     parse_list,
 };
-use caseload_model::time::UnixMillis;
+use caseload_model::time::read::parse_moment;
+use caseload_model::time::{UnixMillis, write_iso};
 use sha2::{Digest, Sha256};
 
-use crate::iso_times::{FIRST_MS, LAST_MS};
 use caseload_testdata::SplitMix;
 
 const BODY_BYTES: usize = 30;
@@ -73,8 +72,7 @@ fn place(text: &str) {
     let outcome = parse_list(&[("after".to_owned(), text.to_owned())]);
     let expected = text.split_once(',').and_then(|(at, id)| {
         let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = at.parse().ok().filter(|_| is_plain(at.trim_start_matches('-')));
-        let at = number.map(UnixMillis).or_else(|| parse_iso(at))?;
+        let at = parse_moment(at).ok()?.at;
         let id = id.parse().ok().filter(|_| is_plain(id))?;
         (id <= ISSUE_ID_MAX).then_some(ListPosition { at, id })
     });
@@ -84,13 +82,11 @@ fn place(text: &str) {
         return;
     };
     assert_eq!(position_of(&outcome.expect("this is a place")), Ok(Some(position)));
-    if (FIRST_MS..=LAST_MS).contains(&position.at.0) {
-        let mut iso = Vec::new();
-        write_iso(position.at, &mut iso);
-        let iso = String::from_utf8(iso).expect("a time is ASCII");
-        let again = parse_list(&[("after".to_owned(), format!("{iso},{}", position.id))]);
-        assert_eq!(position_of(&again.expect("a place")), Ok(Some(position)), "{iso}");
-    }
+    let mut iso = Vec::new();
+    write_iso(position.at, &mut iso);
+    let iso = String::from_utf8(iso).expect("a time is ASCII");
+    let again = parse_list(&[("after".to_owned(), format!("{iso},{}", position.id))]);
+    assert_eq!(position_of(&again.expect("a place")), Ok(Some(position)), "{iso}");
 }
 
 /// The place from which the walk continues.

@@ -5,6 +5,7 @@ use caseload_model::decimal::Decimal;
 use caseload_model::issue::{FieldType, has_value};
 use caseload_model::issue_query::{Comparison, FieldFilter, FieldTest, FieldTests, parse_list};
 use caseload_model::json::{self, Json};
+use caseload_model::time::read::parse_moment;
 
 use crate::conditions::{boolean, refused, texts};
 
@@ -110,8 +111,13 @@ fn number(field_type: FieldType, value: &Json<'_>) -> Option<Decimal> {
         Json::Number(digits) => digits,
         other => other.as_str()?,
     };
-    let is_whole = !text.contains(['.', 'e', 'E']);
-    Decimal::parse(text).filter(|_| field_type == FieldType::Number || is_whole)
+    if field_type == FieldType::Number {
+        return Decimal::parse(text);
+    }
+    // An unescaped plus in a query is a blank.
+    let with_plus = || text.rsplit_once(' ').map(|(before, after)| format!("{before}+{after}"));
+    let moment = parse_moment(text).ok().or_else(|| parse_moment(&with_plus()?).ok())?;
+    Decimal::parse(&moment.at.0.to_string())
 }
 
 /// Values of every type, among them every scalar of the filter itself.

@@ -1,15 +1,12 @@
 //! Issues with their times in the ISO form. They differ from the plain form of the same issue only
 //! in the times, and each time reads back as the number it was.
 
-use caseload_model::issue::{IssueBody, IssueFragments, parse_iso, write_issue};
+use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
 use caseload_model::issue_query::{IssueView, TimestampFormat};
 use caseload_model::json::{self, Json};
+use caseload_model::time::read::{MOMENT_MS_MAX, MOMENT_MS_MIN, parse_moment};
 
 const TIMES: [&str; 3] = ["created_at", "updated_at", "original_created_at"];
-
-/// The range of the ISO form: the years 0 to 9999.
-pub(crate) const FIRST_MS: i64 = -62_167_219_200_000;
-pub(crate) const LAST_MS: i64 = 253_402_300_799_999;
 
 /// The bytes are the members of a map, used as a head, a message and a note.
 pub(crate) fn holds(data: &[u8]) {
@@ -76,10 +73,10 @@ fn value(key: &str, unix: &Json<'_>, iso: &Json<'_>) {
         Json::Number(digits) if TIMES.contains(&key) => digits.parse::<i64>().ok(),
         _ => None,
     };
-    match at.filter(|at| (FIRST_MS..=LAST_MS).contains(at)) {
+    match at.filter(|at| (MOMENT_MS_MIN..=MOMENT_MS_MAX).contains(at)) {
         Some(at) => {
             let text = iso.as_str().expect("a time is a text in the ISO form");
-            assert_eq!(parse_iso(text).map(|time| time.0), Some(at), "{text}");
+            assert_eq!(parse_moment(text).map(|moment| moment.at.0), Ok(at), "{text}");
         }
         None => assert_eq!(unix, iso, "{key} stays as it is"),
     }

@@ -7,8 +7,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::key::Access;
-use caseload_model::parameters::BOUND_MS_MAX;
 use caseload_model::time::UnixMillis;
+use caseload_model::time::read::parse_moment;
 use caseload_store::{CreateKey, Key};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -82,16 +82,18 @@ pub(crate) async fn create_key(
     Ok((StatusCode::CREATED, Json(shown)).into_response())
 }
 
-/// The instant of the expiry: whole milliseconds, later than now.
+/// The instant of the expiry, later than now.
 fn expiry(fields: &mut AdminFields, now: UnixMillis) -> Option<UnixMillis> {
     let text = fields.given("expires_at").filter(|text| !text.is_empty())?;
-    let at = text.parse::<u64>().ok().filter(|at| *at <= BOUND_MS_MAX);
-    let at = at.map(u64::cast_signed).filter(|at| *at > now.0);
+    let at = parse_moment(text).ok().map(|moment| moment.at).filter(|at| *at > now);
     if at.is_none() {
-        let detail = format!("expires_at is in Unix milliseconds and later than now ({})", now.0);
+        let detail = format!(
+            "expires_at is in Unix milliseconds or ISO 8601, and later than now ({})",
+            now.0
+        );
         fields.refuse("expires_at", ErrorCode::OutOfRange, detail);
     }
-    at.map(UnixMillis)
+    at
 }
 
 /// `DELETE /v1/{domain}/keys/{key_id}`

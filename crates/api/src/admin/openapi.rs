@@ -157,7 +157,7 @@ pub(crate) fn schemas() -> Value {
     let form =
         |required: &[&str], fields: Value| closed(object(required, spelled(into_members(fields))));
     let count = || json!({"type": ["integer", "null"], "minimum": 0});
-    let expires = "When the key ends, in Unix milliseconds; without it, it does not.";
+    let expires = "When the key ends: Unix milliseconds or ISO 8601; without it, it does not.";
     let author =
         "The author of messages and notes that no agent signs. After an empty text, `Desk`.";
     let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";

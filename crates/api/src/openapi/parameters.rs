@@ -3,8 +3,8 @@
 //! spelling. No parameter has a `default` in its schema: some generated clients send every default,
 //! and a page together with a cursor is an error. The description names the default instead.
 
+use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::issue_query::{COLUMNS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
-use caseload_model::parameters::BOUND_MS_MAX;
 use serde_json::{Value, json};
 
 use super::json::{string, words as one_of};
@@ -105,14 +105,17 @@ pub(crate) fn refer(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// An instant in a query. The other accepted forms are in words, because generators make one type
-/// of a parameter.
+/// The accepted forms of an instant in a query, in words: generators make one type of a parameter.
+pub(crate) const BOUND_FORMS: &str = "Unix milliseconds; ISO 8601, also a date alone, and floats \
+                                      without a fraction are accepted too.";
+
+/// An instant in a query.
 pub(crate) fn bound() -> Value {
     json!({
         "type": "integer",
         "format": "int64",
         "minimum": 0,
-        "maximum": BOUND_MS_MAX,
+        "maximum": INSTANT_MS_MAX,
         "examples": [1_767_225_600_000_u64],
     })
 }

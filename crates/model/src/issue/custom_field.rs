@@ -10,6 +10,7 @@ use super::render::Members;
 use crate::error_code::EntryErrorCode;
 use crate::json::{Json, Member, ValuePath};
 use crate::task::words;
+use crate::time::UnixMillis;
 
 words! {
     /// The type of a custom field. No filter finds a stored field of another type.
@@ -66,16 +67,25 @@ pub(super) fn read_custom_field<'j>(
     }
     let Some(kind) = reader.word(&field, "type", words) else { return };
     let value = field.get("value").unwrap_or(&Json::Null);
-    check_custom_value(kind, value, &at.key("value"), reader);
+    let date = check_custom_value(kind, value, &at.key("value"), reader);
     let out = pen.key(key);
     out.push(b'{');
     let mut members = Members::new(out, false);
     members.text("type", kind.as_str());
-    members.optional_json("value", Some(value));
+    match date {
+        Some(date) => members.number("value", date.0),
+        None => members.optional_json("value", Some(value)),
+    }
     out.push(b'}');
 }
 
-fn check_custom_value(kind: FieldType, value: &Json<'_>, at: &ValuePath<'_>, reader: &mut Reader) {
+/// The time of a date, which is stored as a number in each of its forms.
+fn check_custom_value(
+    kind: FieldType,
+    value: &Json<'_>,
+    at: &ValuePath<'_>,
+    reader: &mut Reader,
+) -> Option<UnixMillis> {
     match (kind, value) {
         (_, Json::Null)
         | (FieldType::Number, Json::Number(_))
@@ -83,9 +93,7 @@ fn check_custom_value(kind: FieldType, value: &Json<'_>, at: &ValuePath<'_>, rea
         (FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown, _) => {
             reader.text_value(value, at, TEXT_CHARS_MAX);
         }
-        (FieldType::Date, _) => {
-            reader.integer_value(value, at, (i64::MIN, i64::MAX));
-        }
+        (FieldType::Date, _) => return reader.time_value(value, at),
         (FieldType::Number, _) => reader.wrong_type("a number", at, value),
         (FieldType::Checkbox, _) => {
             if !matches!(value.as_str(), Some("true" | "false")) {
@@ -94,4 +102,5 @@ fn check_custom_value(kind: FieldType, value: &Json<'_>, at: &ValuePath<'_>, rea
             }
         }
     }
+    None
 }

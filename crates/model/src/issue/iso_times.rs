@@ -3,9 +3,9 @@
 //! and so does an instant before the year 0 or after 9999, which the ISO form cannot express. All
 //! other bytes stay the same, because the same writer renders them again.
 
-use super::write_iso;
 use crate::json::{self, Json};
-use crate::time::UnixMillis;
+use crate::time::read::{MOMENT_MS_MAX, MOMENT_MS_MIN};
+use crate::time::{UnixMillis, write_iso};
 
 const TIMES: [&str; 3] = ["created_at", "updated_at", "original_created_at"];
 
@@ -53,10 +53,7 @@ fn with_iso_times(json: &Json<'_>, out: &mut Vec<u8>) {
 fn iso_form(key: &str, value: &Json<'_>) -> Option<UnixMillis> {
     let Json::Number(digits) = value else { return None };
     let at = digits.parse().ok().filter(|_| TIMES.contains(&key)).map(UnixMillis)?;
-    // Beyond these bounds the calendar arithmetic would overflow.
-    let is_expressible =
-        (-(1 << 50)..1 << 50).contains(&at.0) && (0..=9999).contains(&at.civil().year);
-    is_expressible.then_some(at)
+    (MOMENT_MS_MIN..=MOMENT_MS_MAX).contains(&at.0).then_some(at)
 }
 
 #[cfg(test)]

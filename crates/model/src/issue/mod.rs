@@ -13,7 +13,6 @@ mod delete;
 mod fragments;
 mod head;
 mod import;
-mod instant;
 mod iso_times;
 mod limits;
 mod list_version;
@@ -43,7 +42,6 @@ pub use import::{
     AgentMention, AppProfileMention, DeskAddresses, ISSUE_FIELDS, NewIssue, prepare_imports,
     prepare_imports_of,
 };
-pub use instant::{parse_iso, write_iso};
 pub use limits::{
     ATTACHMENTS_MAX, CUSTOM_FIELDS_MAX, IssuePart, MESSAGES_MAX, META_KEYS_MAX, TAGS_MAX,
 };
@@ -68,10 +66,7 @@ pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
 /// Longest tag, in code points.
 pub const TAG_CHARS_MAX: usize = 1000;
 /// The latest instant an issue may carry: the end of the year 9999, in milliseconds.
-pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
-/// A number below this is more likely a time in seconds: in milliseconds it would be before March
-/// 1973.
-pub const SECONDS_MAX: i64 = 100_000_000_000;
+pub const INSTANT_MS_MAX: i64 = crate::time::read::MOMENT_MS_MAX;
 /// The `issue_mode` of an issue that came without one. It is shown and found, but not stored.
 pub const ISSUE_MODE_DEFAULT: &str = "default";
 /// The `assignee_id` of an unassigned issue.

@@ -3,7 +3,6 @@
 //! entry is rejected as a whole. `null` reads as absent.
 
 use super::limits::IssuePart;
-use super::{INSTANT_MS_MAX, SECONDS_MAX, parse_iso, write_iso};
 use crate::dialects::advice;
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::FOREIGN_ID_CHARS_MAX;
@@ -11,6 +10,7 @@ use crate::json::{Json, Member, ValuePath};
 use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX, shown_value};
 use crate::task::Family;
 use crate::time::UnixMillis;
+use crate::time::read::{InvalidMoment, Moment, parse_moment};
 
 /// Most faults of one entry that are listed; the last of them says how many more there are.
 pub(super) const FAULTS_MAX: usize = 100;
@@ -342,7 +342,7 @@ impl Reader {
         number
     }
 
-    /// An instant: Unix milliseconds, or the ISO form of `timestamp-format=iso-8601`.
+    /// A time from 1970 on.
     pub(super) fn instant<const N: usize>(
         &mut self,
         map: &Map<'_, '_, N>,
@@ -350,24 +350,36 @@ impl Reader {
     ) -> Option<UnixMillis> {
         let json = map.get(name)?;
         let at = map.at.key(name);
-        let Json::String(text) = json else {
-            let instant = self.integer_value(json, &at, (0, INSTANT_MS_MAX)).map(UnixMillis)?;
-            if instant.0 < SECONDS_MAX {
-                self.warn_of_seconds(instant, &at, json);
-            }
-            return Some(instant);
-        };
-        let instant = parse_iso(text).filter(|t| (0..=INSTANT_MS_MAX).contains(&t.0));
-        if instant.is_none() {
-            let detail = "a time is a whole number of Unix milliseconds or a text of the form \
-                          2023-01-01T02:21:46.000Z, from 1970 on";
-            self.fault(EntryErrorCode::WrongType, &at, detail, Some(json));
+        let instant = self.time_value(json, &at)?;
+        if instant.0 < 0 {
+            let detail = "the time is before 1970; a time from 1970 on is expected here";
+            self.fault(EntryErrorCode::OutOfRange, &at, detail, Some(json));
         }
-        instant
+        Some(instant)
     }
-}
 
-impl Reader {
+    /// A time, given as a number or as a text.
+    pub(super) fn time_value(&mut self, json: &Json<'_>, at: &ValuePath<'_>) -> Option<UnixMillis> {
+        let text = match json {
+            Json::Number(digits) => digits,
+            Json::String(text) => &**text,
+            _ => {
+                self.wrong_type("a time, in Unix milliseconds or ISO 8601,", at, json);
+                return None;
+            }
+        };
+        let (code, detail) = match parse_moment(text) {
+            Ok(moment) => {
+                self.warn_of_seconds(moment, at, json);
+                return Some(moment.at);
+            }
+            Err(InvalidMoment::NotATime(detail)) => (EntryErrorCode::WrongType, detail),
+            Err(InvalidMoment::OutOfRange(detail)) => (EntryErrorCode::OutOfRange, detail),
+        };
+        self.fault(code, at, detail, Some(json));
+        None
+    }
+
     /// Warns of a value that is odd, or was changed or left out.
     pub(super) fn warn(
         &mut self,
@@ -377,33 +389,18 @@ impl Reader {
         value: &Json<'_>,
     ) {
         if self.warnings.len() < WARNINGS_MAX {
-            let (pointer, detail, value) = (at.pointer(), detail.into(), shown_value(value));
+            // The place of a value under a very long key is the whole entry.
+            let pointer = at.pointer_within(POINTER_BYTES_MAX).unwrap_or_default();
+            let (detail, value) = (detail.into(), shown_value(value));
             self.warnings.push(EntryWarning { code, pointer, detail, value });
         }
     }
 
     /// Warns that a number is more likely a time in seconds. It is taken as it is.
-    fn warn_of_seconds(&mut self, taken: UnixMillis, at: &ValuePath<'_>, value: &Json<'_>) {
-        let iso = |ms: i64| {
-            let mut text = Vec::new();
-            write_iso(UnixMillis(ms), &mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        };
-        let (number, meant) = (taken.0, taken.0 * 1000);
-        let taken = iso(number);
-        let detail = if number == 0 {
-            format!(
-                "0 was taken as {taken}, in milliseconds and in seconds; many programs write 0 for \
-                 a time that they do not know"
-            )
-        } else {
-            format!(
-                "{number} was taken as milliseconds, {taken}; as seconds it would be {}: if that \
-                 is meant, send {meant}",
-                iso(meant)
-            )
-        };
-        self.warn(EntryWarningCode::LooksLikeSeconds, at, detail, value);
+    fn warn_of_seconds(&mut self, moment: Moment, at: &ValuePath<'_>, json: &Json<'_>) {
+        if let Some(detail) = moment.seconds_hint() {
+            self.warn(EntryWarningCode::LooksLikeSeconds, at, detail, json);
+        }
     }
 }
 

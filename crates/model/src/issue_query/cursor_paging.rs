@@ -6,9 +6,8 @@
 use super::{Cursor, CursorId, CursorScope, IssueQuery, ListPosition, Sort};
 use crate::error_code::ErrorCode;
 use crate::ids::{DomainId, ISSUE_ID_MAX};
-use crate::issue::parse_iso;
 use crate::parameters::{ParameterFault, Parameters};
-use crate::time::UnixMillis;
+use crate::time::read::parse_moment;
 
 /// The cursors that begin a list. The second one is for clients whose library drops parameters
 /// without a value: they would read one page by number and believe that the list ends there.
@@ -157,17 +156,13 @@ pub(crate) fn read_with<Id: CursorId>(
     Some(CursorPaging { start, count: count.unwrap_or_default() })
 }
 
-/// `INSTANT,ID`, with the instant in either form that lists show.
+/// `INSTANT,ID`.
 fn parse_position<Id>(
     text: &str,
     parse_id: impl Fn(&str) -> Option<Id>,
 ) -> Option<ListPosition<Id>> {
     let (at, id) = text.split_once(',')?;
-    let at = match at.strip_prefix('-').unwrap_or(at) {
-        plain if is_digits(plain) => UnixMillis(at.parse().ok()?),
-        _ => parse_iso(at)?,
-    };
-    Some(ListPosition { at, id: parse_id(id)? })
+    Some(ListPosition { at: parse_moment(at).ok()?.at, id: parse_id(id)? })
 }
 
 /// An id that is a number, of digits alone.
@@ -183,6 +178,7 @@ fn is_digits(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::issue_query::{ListRequest, parse_list};
+    use crate::time::UnixMillis;
 
     const DOMAIN: DomainId = DomainId(1);
 

@@ -11,7 +11,7 @@ mod reader;
 
 pub use fault::ParameterFault;
 pub use given::ListForm;
-pub use instant::{BOUND_MS_MAX, Bound};
+pub use instant::Bound;
 pub(crate) use paging::paging;
 pub use paging::{PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging};
 pub(crate) use reader::Parameters;

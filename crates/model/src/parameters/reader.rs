@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::ParameterFault;
 use super::given::{Given, ListForm, ListValue};
-use super::instant::{Bound, InvalidBound, parse_bound};
+use super::instant::{Bound, parse_bound};
 use super::json_value::{self, FilterFaults, shown};
 use crate::dialects;
 use crate::error_code::ErrorCode;
@@ -14,6 +14,7 @@ use crate::issue_query::IssueFilter;
 use crate::json::Json;
 use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
+use crate::time::read::InvalidMoment;
 
 /// The parameters that are lists, of every call. Any other parameter has one value. The filters of
 /// issues have a table of their own, which also knows the lists of profiles with the same names.
@@ -145,8 +146,8 @@ impl<'p> Parameters<'p> {
         let (spelled, value) = self.get(name)?;
         match parse_bound(value, bound) {
             Ok(at) => Some(at),
-            Err(InvalidBound::NotATime(detail)) => self.invalid(spelled, detail),
-            Err(InvalidBound::TooLate(detail)) => {
+            Err(InvalidMoment::NotATime(detail)) => self.invalid(spelled, detail),
+            Err(InvalidMoment::OutOfRange(detail)) => {
                 self.fault(spelled, ErrorCode::OutOfRange, detail);
                 None
             }

@@ -10,7 +10,7 @@ use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
 use crate::http::format::LINES;
 use crate::openapi::json::{array, integer, names, object, record, schema, string, text};
 use crate::openapi::operation::{QUERY, json_content};
-use crate::openapi::parameters::{OTHER_LISTS, bound, query, query_words};
+use crate::openapi::parameters::{BOUND_FORMS, OTHER_LISTS, bound, query, query_words};
 
 pub(super) fn paths() -> Value {
     let all = Family::ALL.iter().flat_map(|family| {
@@ -49,12 +49,12 @@ pub(super) fn parameters() -> Value {
         ),
         "task-created-since": query(
             "created-since",
-            "Tasks accepted at this time or later: Unix milliseconds or ISO 8601.",
+            &format!("Tasks accepted at this time or later. {BOUND_FORMS}"),
             bound(),
         ),
         "task-created-until": query(
             "created-until",
-            "Tasks accepted at this time or earlier: Unix milliseconds or ISO 8601.",
+            &format!("Tasks accepted at this time or earlier. {BOUND_FORMS}"),
             bound(),
         ),
         "only": query_words("only", "Entries of these parts alone.", &["failed", "unprocessed"]),

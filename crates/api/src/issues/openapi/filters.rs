@@ -7,7 +7,7 @@ use caseload_model::spelling::same_name;
 use serde_json::{Map, Value, json};
 
 use crate::openapi::json::{array, names, string};
-use crate::openapi::parameters::{bound, query, query_json, query_words};
+use crate::openapi::parameters::{BOUND_FORMS, bound, query, query_json, query_words};
 
 /// The filters that the document names with underscores.
 const WITH_UNDERSCORES: [&str; 5] =
@@ -33,11 +33,7 @@ fn parameter(name: &str, filter: &IssueFilter) -> Value {
         query_json(name, about, content, filter.example.parse().unwrap_or_default())
     };
     match filter.kind {
-        FilterKind::Instant(..) => {
-            let forms = "Unix milliseconds; ISO 8601 and floats without a fraction are accepted \
-                         too.";
-            query(name, &format!("{about} {forms}"), bound())
-        }
+        FilterKind::Instant(..) => query(name, &format!("{about} {BOUND_FORMS}"), bound()),
         FilterKind::States(_) => {
             query_words(name, about, &names(IssueState::ALL, IssueState::as_str))
         }

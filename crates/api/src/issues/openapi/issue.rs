@@ -33,7 +33,11 @@ const ALWAYS: [&str; 17] = [
 ];
 
 pub(super) fn schemas() -> Value {
-    let any = any_instant();
+    let sent = instant_in(
+        "Unix milliseconds, also as a text, or ISO 8601: with or without seconds, a fraction of 1 \
+         to 9 digits (cut to milliseconds) and an offset (without one it is UTC), or a date alone.",
+    );
+    let any = instant_in("Unix milliseconds, or ISO 8601 with `timestamp-format=iso-8601`.");
     json!({
         "Issue": {
             "type": "object",
@@ -58,18 +62,18 @@ pub(super) fn schemas() -> Value {
              the defaults of absent members (docs/api.md, \"Importing issues\"). Scalars in `meta` \
              become strings; `domain` is ignored.",
             &["created_at"],
-            fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
+            fields(&sent, &sent, "MessageEntry", "PrivateNoteEntry"),
         )),
         "IssueState": words(&names(IssueState::ALL, IssueState::as_str)),
-        "Message": message(&any_instant(), &["id", "body", "created_at", "origin", "author"]),
-        "MessageEntry": message(&any_instant(), &[]),
-        "PrivateNote": note(&any_instant(), &["body", "created_at"]),
-        "PrivateNoteEntry": note(&any_instant(), &[]),
+        "Message": message(&any, &["id", "body", "created_at", "origin", "author"]),
+        "MessageEntry": message(&sent, &[]),
+        "PrivateNote": note(&any, &["body", "created_at"]),
+        "PrivateNoteEntry": note(&sent, &[]),
         "Person": person(),
         "Attachment": attachment(),
         "CustomField": record(
             "The value of a custom field: a string, a number for `number`, Unix milliseconds for \
-             `date`, a boolean or its word for `checkbox`.",
+             `date` (also sent as ISO 8601), a boolean or its word for `checkbox`.",
             &["type"],
             json!({
                 "type": {"type": "string", "enum": [
@@ -131,16 +135,16 @@ fn envelope_members(page: &str, key: &str, kind: &str) -> Value {
     })
 }
 
-/// Unix milliseconds, or the ISO form with milliseconds. It has no `format`, because clients that
-/// turn a `date-time` into a date of their language do so with a number, too.
-fn any_instant() -> Value {
+/// A number or a text. It has no `format`, because clients that turn a `date-time` into a date of
+/// their language do so with a number, too.
+fn instant_in(forms: &str) -> Value {
     let iso = json!({
         "type": "string",
         "description": "ISO 8601.",
         "examples": ["2023-01-01T02:21:46.000Z"],
     });
     json!({
-        "description": "Unix milliseconds, or ISO 8601 with `timestamp-format=iso-8601`.",
+        "description": forms,
         "oneOf": [instant(), iso],
     })
 }

@@ -165,10 +165,13 @@ async fn a_seconds_value_is_taken_as_it_is_with_a_warning() {
         json!({"id": 3, "created_at": "1970-01-20T16:13:20.000Z"}),
         json!({"id": 4, "created_at": 99_999_999_999_i64,
                "messages": [{"body": "b", "created_at": 5}]}),
+        json!({"id": 5, "created_at": "2023-11-14", "updated_at": "1700000000",
+               "private_notes": [{"body": "n", "created_at": "5"}],
+               "custom_fields": {"due": {"type": "date", "value": seconds}}}),
     ];
     for dry in [true, false] {
         let task = run(&real, ISSUES, "import_issues", dry, &entries).await;
-        assert_eq!((&task["outcome"], &task["warnings"]), (&json!("succeeded"), &json!(4)));
+        assert_eq!((&task["outcome"], &task["warnings"]), (&json!("succeeded"), &json!(7)));
         let results = records(&real, &task, "results").await;
         let warnings = results[0]["warnings"].as_array().unwrap();
         let shown = ["code", "pointer", "value"].map(|member| warnings[0][member].clone());
@@ -183,6 +186,14 @@ async fn a_seconds_value_is_taken_as_it_is_with_a_warning() {
         assert_eq!(warnings[1]["pointer"], "/updated_at");
         assert!(results[1].get("warnings").is_none() && results[2].get("warnings").is_none());
         assert_eq!(results[3]["warnings"][1]["pointer"], "/messages/0/created_at");
+        let warned = results[4]["warnings"].as_array().unwrap().iter();
+        let warned: Vec<_> = warned.map(|w| (w["pointer"].as_str(), &w["value"])).collect();
+        let text = json!("1700000000");
+        assert!(warned.contains(&(Some("/updated_at"), &text)), "{warned:?}");
+        let note = Some("/private_notes/0/created_at");
+        assert!(warned.contains(&(note, &json!("5"))), "{warned:?}");
+        let field = Some("/custom_fields/due/value");
+        assert!(warned.contains(&(field, &json!(seconds))), "{warned:?}");
     }
     assert_eq!(real.json("/v1/acme/issues/1").await["issues"][0]["created_at"], seconds);
     let zero = run(&real, ISSUES, "import_issues", true, &[json!({"created_at": 0})]).await;

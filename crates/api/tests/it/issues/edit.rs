@@ -42,7 +42,10 @@ async fn an_edit_answers_with_the_changed_members_only() {
             json!({"status": "rejected", "assignee": "eva"}),
         ),
         (
-            &[("custom-fields", r#"{"c":null,"d":{"type":"date","value":5}}"#)],
+            &[(
+                "custom-fields",
+                r#"{"c":null,"d":{"type":"date","value":"1970-01-01T02:00:00.005+0200"}}"#,
+            )],
             json!({"custom_fields": {"c": null, "d": {"type": "date", "value": 5}}}),
         ),
         (&[("meta", r#"{"k":null,"n":7}"#)], json!({"meta": {"k": null, "n": "7"}})),

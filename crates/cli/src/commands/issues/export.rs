@@ -21,7 +21,7 @@ pub(crate) struct ExportArgs {
     /// 2026-01-31T00:00:00Z
     #[arg(long, env = "CASELOAD_SINCE", value_name = "TIME", allow_negative_numbers = true)]
     since: Option<String>,
-    /// Only issues created at or before this time
+    /// Only issues created at or before this time; a date alone includes its day
     #[arg(long, env = "CASELOAD_UNTIL", value_name = "TIME", allow_negative_numbers = true)]
     until: Option<String>,
     #[command(flatten)]

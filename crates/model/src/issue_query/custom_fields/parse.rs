@@ -8,7 +8,9 @@ use crate::decimal::Decimal;
 use crate::fold::fold_text;
 use crate::issue::FieldType;
 use crate::json::Json;
+use crate::parameters::instant::parse_queried;
 use crate::parameters::json_value::{self, FilterFaults};
+use crate::time::read::InvalidMoment;
 
 const EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"quantity\":{\"is\":5}}}}";
 const GROUPS: [&str; 2] = ["and", "or"];
@@ -224,13 +226,17 @@ fn text(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<String> 
     json.as_str().map(str::to_owned)
 }
 
-/// Whole Unix milliseconds, also before 1970.
+/// A time, given as a number or as a text.
 fn date(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
-    let digits = json_value::digits(json);
-    let whole = digits.filter(|digits| !digits.contains(['.', 'e', 'E']));
-    let date = whole.and_then(Decimal::parse);
-    if date.is_none() {
-        faults.expected(at, "a date in whole Unix milliseconds such as 1507248000000", json);
+    let Some(text) = json_value::digits(json) else {
+        faults.expected(at, "a time in Unix milliseconds or ISO 8601", json);
+        return None;
+    };
+    match parse_queried(text) {
+        Ok(moment) => Decimal::parse(&moment.at.0.to_string()),
+        Err(InvalidMoment::NotATime(detail) | InvalidMoment::OutOfRange(detail)) => {
+            faults.at(at, detail);
+            None
+        }
     }
-    date
 }

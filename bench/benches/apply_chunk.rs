@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use caseload_location::{StoreLocation, open};
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::{NewCoreProfile, prepare_creates};
+use caseload_model::profile::{NewCoreProfile, Placeholders, prepare_creates};
 use caseload_model::record::PreparedEntry;
 use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::{Clock, UnixMillis};
@@ -36,7 +36,7 @@ fn main() {
     let (mut raw, mut store) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let block = payload(round);
-        let prepared = prepare_creates(&block);
+        let prepared = prepare_creates(&block, &Placeholders::default());
         assert!(prepared.iter().all(|entry| entry.item.is_ok()), "the payload is sound");
         let folder = tempfile::tempdir_in(".").unwrap();
         raw.push(raw_insertion(&folder.path().join("raw.db"), &prepared));
@@ -65,7 +65,7 @@ async fn postgres(url: &str) {
     let (mut raw, mut store) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let block = payload(round);
-        let prepared = prepare_creates(&block);
+        let prepared = prepare_creates(&block, &Placeholders::default());
         // A domain id that the store does not use, so that the rows do not collide with its own.
         raw.push(raw_copy(url, -1 - i64::from(round), &prepared).await);
         store.push(applied(opened.clone(), round, block, prepared).await);

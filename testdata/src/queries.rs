@@ -75,7 +75,7 @@ fn compared_with(name: &str, compared: Compared) -> Vec<&'static str> {
             [&AGENTS.map(|agent| agent.1)[..], &["BOB@desk.x", "nobody@x"]].concat()
         }
         (_, Compared::Exactly) => NAMES.to_vec(),
-        (_, Compared::Folded) => [&EMAILS[..], &[""]].concat(),
+        (_, Compared::Address) => [&EMAILS[..], &[""]].concat(),
         (_, Compared::AsTexts) => SEARCHED.to_vec(),
     }
 }

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "8dda3c4de009c958731cfc634fbaf68842df58b3219f4979e1ccf7a64629b233",
+        "e248a47f46fcbc411c9803fa920b34cc6fda7ac25873057016969f61e5047fe0",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "b87e3e1d91a0a346fe09d394144ec52ad65f5f320a36c6c77c956694dc2ab9a6",
+        "b49e30f30d4602e5a3e16c3db9cbe7dba7f5ebf12e7b319ccc86d3c2efb4674e",
     ),
 ];
 

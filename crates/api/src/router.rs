@@ -6,6 +6,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use caseload_model::error_code::ErrorCode;
+use caseload_model::task::Family;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
@@ -42,14 +43,14 @@ pub(crate) fn admin_router(state: AppState) -> Router {
 }
 
 /// The path templates of all routes, for the test that compares them with the description.
-pub fn route_paths() -> Vec<&'static str> {
+pub fn route_paths() -> Vec<String> {
     routes().paths
 }
 
 /// The routes and their paths, because a router does not list its own.
 struct Routes {
     router: Router<AppState>,
-    paths: Vec<&'static str>,
+    paths: Vec<String>,
 }
 
 impl Routes {
@@ -57,9 +58,10 @@ impl Routes {
         Self { router: Router::new(), paths: Vec::new() }
     }
 
-    fn route(mut self, path: &'static str, methods: MethodRouter<AppState>) -> Self {
+    fn route(mut self, path: impl Into<String>, methods: MethodRouter<AppState>) -> Self {
+        let path = path.into();
+        self.router = self.router.route(&path, methods);
         self.paths.push(path);
-        self.router = self.router.route(path, methods);
         self
     }
 }
@@ -67,8 +69,7 @@ impl Routes {
 fn routes() -> Routes {
     let list_and_write = post(issues::create).put(issues::edit_many).get(issues::list);
     let single_and_edit = put(issues::edit).get(issues::get);
-    let create = || post(bulk_actions::create).get(bulk_actions::list);
-    Routes::new()
+    let routes = Routes::new()
         .route("/", get(front_page::front_page))
         .route("/docs/{page}", get(front_page::docs))
         .route("/healthz", get(health::healthz))
@@ -103,31 +104,25 @@ fn routes() -> Routes {
             get(profiles::get_core_profile),
         )
         .route("/v2/{domain}/identity/app_profiles", get(profiles::list_app_profiles))
-        .route("/v2/{domain}/identity/app_profiles/{pid}", get(profiles::get_app_profile))
-        .route("/v2/{domain}/identity/bulk_actions", create())
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk_actions::status))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/run", post(bulk_actions::run))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/payload", get(bulk_actions::payload))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk_actions::results))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
-        .route(
-            "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary",
-            get(bulk_actions::error_summary),
-        )
-        .route("/v2/{domain}/issues/bulk_actions", create())
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk_actions::status))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/run", post(bulk_actions::run))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/payload", get(bulk_actions::payload))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk_actions::results))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
-        .route(
-            "/v2/{domain}/issues/bulk_actions/{task_id}/errors/summary",
-            get(bulk_actions::error_summary),
-        )
+        .route("/v2/{domain}/identity/app_profiles/{pid}", get(profiles::get_app_profile));
+    Family::ALL.iter().fold(routes, |routes, family| bulk_routes(routes, *family))
+}
+
+/// The routes of the tasks of a family.
+fn bulk_routes(routes: Routes, family: Family) -> Routes {
+    let tasks = format!("/v2/{{domain}}/{}/bulk_actions", family.as_str());
+    let one = |rest: &str| format!("{tasks}/{{task_id}}{rest}");
+    routes
+        .route(tasks.clone(), post(bulk_actions::create).get(bulk_actions::list))
+        .route(one(""), get(bulk_actions::status))
+        .route(one("/cancel"), post(bulk_actions::cancel))
+        .route(one("/retry"), post(bulk_actions::retry))
+        .route(one("/run"), post(bulk_actions::run))
+        .route(one("/payload"), get(bulk_actions::payload))
+        .route(one("/results"), get(bulk_actions::results))
+        .route(one("/errors"), get(bulk_actions::errors))
+        .route(one("/errors/summary"), get(bulk_actions::error_summary))
+        .route(one("/warnings/summary"), get(bulk_actions::warning_summary))
 }
 
 /// The middleware, innermost first. The layer that removes trailing slashes must wrap the routes

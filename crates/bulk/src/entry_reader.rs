@@ -7,11 +7,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::DeskAddresses;
+use caseload_model::ids::DomainId;
 use caseload_model::payload::Block;
 use caseload_model::task::Action;
-use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, StoreError, Work};
+use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, EntryContext, StoreError, Work};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
@@ -39,7 +38,6 @@ pub(crate) fn queue_limits() -> QueueLimits {
 #[derive(Clone)]
 pub(crate) struct EntryReader {
     domain: DomainId,
-    domain_name: DomainName,
     task_id: String,
     action: Action,
     /// A dry run is one chunk, because it stores nothing that a second chunk could read.
@@ -49,8 +47,7 @@ pub(crate) struct EntryReader {
     /// Earlier entries of a dry run that have error records. They have changed nothing, and the
     /// database may have refused one of them.
     failed: BTreeSet<u32>,
-    /// The addresses that an import fills in.
-    addresses: Arc<DeskAddresses>,
+    context: Arc<EntryContext>,
     /// Index of the next entry to read, and the number of entries from there on.
     next_index: u32,
     left: u32,
@@ -77,13 +74,12 @@ impl EntryReader {
         let first_block = claim.first_block.clone().filter(|_| start.0 == claim.next_index);
         Self {
             domain: claim.domain,
-            domain_name: claim.domain_name.clone(),
             task_id: claim.task.id.clone(),
             action: claim.task.action,
             dry_run: claim.task.dry_run,
             first_index: next_index,
             failed: BTreeSet::new(),
-            addresses: Arc::default(),
+            context: Arc::new(claim.entry_context()),
             next_index: start.0,
             left: start.1,
             first_block,
@@ -133,7 +129,8 @@ impl EntryReader {
     /// Reads the stored values that validation needs.
     async fn begin(&mut self, store: &dyn Work) -> Result<(), StoreError> {
         if self.action == Action::ImportIssues {
-            self.addresses = Arc::new(store.desk_addresses(self.domain).await?);
+            let addresses = store.desk_addresses(self.domain).await?;
+            Arc::make_mut(&mut self.context).addresses = addresses;
         }
         if self.next_index < self.first_index {
             self.failed = store.failed_entries(self.domain, &self.task_id).await?;
@@ -163,11 +160,10 @@ impl EntryReader {
         self.next_index = last.index + 1;
         self.left = self.left.saturating_sub(block.entries.len() as u32);
         block.entries.retain(|entry| !self.failed.contains(&entry.index));
-        let (action, domain_name) = (self.action, self.domain_name.clone());
-        let addresses = self.addresses.clone();
+        let (action, context) = (self.action, self.context.clone());
         let validate = move || {
             let _turn = turn(block.bytes.len());
-            let work = ChunkWork::prepare(action, (&domain_name, &addresses), &block);
+            let work = ChunkWork::prepare(action, &context, &block);
             ValidatedBlock { block, work }
         };
         if self.one_thread {

@@ -278,7 +278,16 @@ impl<'a> BulkActions<'a> {
 
     /// The faults of a completed task, counted by code and pointer.
     pub async fn error_summary(&self, task_id: &str) -> Result<ErrorSummary, ClientError> {
-        let url = self.task_url(task_id, "/errors/summary")?;
+        self.summary(task_id, "/errors/summary").await
+    }
+
+    /// The warnings of a completed task, counted by code.
+    pub async fn warning_summary(&self, task_id: &str) -> Result<ErrorSummary, ClientError> {
+        self.summary(task_id, "/warnings/summary").await
+    }
+
+    async fn summary(&self, task_id: &str, rest: &str) -> Result<ErrorSummary, ClientError> {
+        let url = self.task_url(task_id, rest)?;
         let body = self.client.read_all(&url, &[]).await?;
         ErrorSummary::read(&body).map_err(|error| self.client.unexpected(error))
     }

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::prepare_creates;
+use caseload_model::profile::{Placeholders, prepare_creates};
 
 fn main() {
     let block = block(10_000);
@@ -13,7 +13,7 @@ fn main() {
     let mut rounds: Vec<f64> = (0..31)
         .map(|_| {
             let start = Instant::now();
-            let prepared = prepare_creates(&block);
+            let prepared = prepare_creates(&block, &Placeholders::default());
             let seconds = start.elapsed().as_secs_f64();
             assert!(prepared.iter().all(|p| p.item.is_ok()), "every entry is good");
             megabytes / seconds

@@ -27,6 +27,7 @@ words! {
         IdConflict = 18 "id_conflict",
         NotProcessed = 19 "not_processed",
         AmbiguousIdentity = 20 "ambiguous_identity",
+        SpreadsheetError = 21 "spreadsheet_error",
     }
 }
 
@@ -36,6 +37,10 @@ words! {
         LooksLikeSeconds = 1 "looks_like_seconds",
         MendedName = 2 "mended_name",
         UnusableUrl = 3 "unusable_url",
+        Placeholder = 4 "placeholder",
+        SuspiciousIdentity = 5 "suspicious_identity",
+        JoinsPeople = 6 "joins_people",
+        Reduced = 7 "reduced",
     }
 }
 

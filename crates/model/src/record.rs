@@ -3,7 +3,7 @@
 
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
-use crate::json::{self, Json};
+use crate::json::{self, Json, ValuePath};
 use crate::payload::{Entry, OVERSIZE_PREFIX_BYTES};
 use crate::task::Action;
 
@@ -73,6 +73,18 @@ pub struct EntryWarning {
     pub value: Vec<u8>,
 }
 
+impl EntryWarning {
+    /// A warning with the value that it is about, shortened if it is long.
+    pub(crate) fn new(
+        code: EntryWarningCode,
+        path: &ValuePath<'_>,
+        detail: String,
+        value: &Json<'_>,
+    ) -> Self {
+        Self { code, pointer: path.pointer(), detail, value: shown_value(value) }
+    }
+}
+
 /// The records that an entry names, as far as it can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedRecords {
@@ -102,6 +114,8 @@ pub struct Rejection {
 pub struct PreparedEntry<T> {
     pub entry: Entry,
     pub item: Result<T, Rejection>,
+    /// Oddities that validation found. The record has them if the entry succeeds.
+    pub warnings: Vec<EntryWarning>,
 }
 
 /// The records of several entries in a row, as JSON lines, and how many succeeded and failed.
@@ -116,34 +130,27 @@ pub struct ChunkRecords {
 }
 
 impl ChunkRecords {
-    /// Adds a result line that begins with the entry's position and outcome. `rest` appends the
-    /// remaining members, each with its leading comma.
-    pub fn outcome(&mut self, entry: &Entry, outcome: &str, rest: impl FnOnce(&mut Vec<u8>)) {
-        let out = &mut self.results;
-        write_position(entry, out);
-        out.extend_from_slice(b",\"outcome\":\"");
-        out.extend_from_slice(outcome.as_bytes());
-        out.push(b'"');
-        rest(out);
-        out.extend_from_slice(b"}\n");
-        self.succeeded += 1;
-    }
-
-    /// [`ChunkRecords::outcome`] with the warnings of the entry as the last member.
-    pub fn outcome_with(
+    /// Adds a result line that begins with the entry's position and outcome and ends with its
+    /// warnings. `rest` appends the members between them, each with its leading comma.
+    pub fn outcome(
         &mut self,
         entry: &Entry,
         outcome: &str,
         warnings: &[EntryWarning],
         rest: impl FnOnce(&mut Vec<u8>),
     ) {
-        self.outcome(entry, outcome, |out| {
-            rest(out);
-            if !warnings.is_empty() {
-                out.extend_from_slice(b",\"warnings\":");
-                json::write_array(warnings, out, write_warning);
-            }
-        });
+        let out = &mut self.results;
+        write_position(entry, out);
+        out.extend_from_slice(b",\"outcome\":\"");
+        out.extend_from_slice(outcome.as_bytes());
+        out.push(b'"');
+        rest(out);
+        if !warnings.is_empty() {
+            out.extend_from_slice(b",\"warnings\":");
+            json::write_array(warnings, out, write_warning);
+        }
+        out.extend_from_slice(b"}\n");
+        self.succeeded += 1;
         self.warnings += warnings.len() as u32;
     }
 

@@ -7,7 +7,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::issue::{IssueFragments, IssueState, NewIssue, prepare_imports, write_issue};
 use caseload_model::issue_query::{IssueView, parse_list};
 use caseload_model::payload::{Block, Entry};
-use caseload_model::record::Rejection;
+use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::spelling::is_hidden;
 use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
@@ -39,10 +39,14 @@ const FULL: &str = concat!(
 );
 
 fn prepare(entry: &str) -> Result<NewIssue, Rejection> {
+    prepared(entry).item
+}
+
+fn prepared(entry: &str) -> PreparedEntry<NewIssue> {
     let domain = DomainName::parse("acme").unwrap();
     let bytes = entry.as_bytes().to_vec();
     let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
-    prepare_imports(&domain, &Block { bytes, entries, ..Block::default() }).remove(0).item
+    prepare_imports(&domain, &Block { bytes, entries, ..Block::default() }).remove(0)
 }
 
 fn render(issue: &NewIssue) -> String {
@@ -108,6 +112,20 @@ fn an_entry_that_would_become_too_long_an_issue_is_rejected() {
         assert_eq!((fault.code, fault.pointer.as_deref()), (Code::TooLarge, Some("")));
         assert!(fault.detail.contains("8388608"), "{}", fault.detail);
     }
+}
+
+#[test]
+fn blanks_around_addresses_are_left_out() {
+    let entry = r#"{"created_at":1,"author_email":"\ufeff Ann@x.example ","cc":[" c@x.example\u00a0"],
+        "messages":[{"author":{"emails":["\tann@x.example\u200b"],"name":" Ann "},"body":" b "}]}"#;
+    let issue = prepare(entry).unwrap();
+    assert_eq!(issue.facts.author_email, "ann@x.example");
+    let shown = rendered(entry);
+    assert_eq!(shown["author_email"], "Ann@x.example");
+    assert_eq!(shown["cc"], json!(["c@x.example"]));
+    let message = &shown["messages"][0];
+    assert_eq!(message["author"]["emails"], json!(["ann@x.example"]));
+    assert_eq!((&message["author"]["name"], &message["body"]), (&json!(" Ann "), &json!(" b ")));
 }
 
 #[test]
@@ -516,11 +534,10 @@ fn the_name_of_an_imported_file_is_corrected_with_a_warning() {
         let import = |name: &str| {
             let files = json!([{ "file_name": name }]);
             let messages = json!([{ "created_at": 1e12 as i64, "attachments": files }]);
-            prepare(&json!({ "created_at": 1e12 as i64, "messages": messages }).to_string())
-                .unwrap()
+            prepared(&json!({ "created_at": 1e12 as i64, "messages": messages }).to_string())
         };
         let issue = import(sent);
-        let shown: Value = serde_json::from_str(&render(&issue)).unwrap();
+        let shown: Value = serde_json::from_str(&render(issue.item.as_ref().unwrap())).unwrap();
         assert_eq!(shown["messages"][0]["attachment"]["file_name"], stored);
         let codes: Vec<_> = issue.warnings.iter().map(|warning| warning.code.as_str()).collect();
         assert_eq!(codes, if sent == stored { &[][..] } else { &["mended_name"] }, "{sent:?}");

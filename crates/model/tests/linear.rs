@@ -20,7 +20,9 @@ use caseload_model::issue::{
 use caseload_model::issue_query::parse_list;
 use caseload_model::json::parse;
 use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::{prepare_app_updates, prepare_core_patches, prepare_creates};
+use caseload_model::profile::{
+    Placeholders, prepare_app_updates, prepare_core_patches, prepare_creates,
+};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 
@@ -217,8 +219,12 @@ fn the_work_of_a_profile_grows_as_its_bytes_do() {
         assert_linear(name, |count| {
             let block = block(&entry.replace('@', &list(count, each)));
             Box::new(move || {
-                black_box(prepare_creates(&block));
-                black_box(prepare_core_patches(Action::UpdateCoreProfiles, &block));
+                black_box(prepare_creates(&block, &Placeholders::default()));
+                black_box(prepare_core_patches(
+                    Action::UpdateCoreProfiles,
+                    &block,
+                    &Placeholders::default(),
+                ));
                 black_box(prepare_app_updates(&block));
             })
         });

@@ -29,7 +29,8 @@ CREATE TABLE copy_progress (
 );
 
 -- The desk is the author of messages and notes that no agent signs. Without an address of its own,
--- it has one that is made from the name of the domain. A quota of null is no limit.
+-- it has one that is made from the name of the domain. A quota of null is no limit. Placeholders
+-- are a comma list of words that are nobody's identity; null means the usual ones.
 CREATE TABLE domains (
     id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name            TEXT   NOT NULL COLLATE "C",
@@ -40,6 +41,7 @@ CREATE TABLE domains (
     quota_bytes     BIGINT,
     quota_tasks     BIGINT,
     rate_limit      BIGINT,
+    placeholders    BYTEA,
     CONSTRAINT domains_name UNIQUE (name)
 );
 

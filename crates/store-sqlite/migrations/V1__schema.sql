@@ -32,7 +32,8 @@ CREATE TABLE copy_progress (
 ) STRICT;
 
 -- The desk is the author of messages and notes that no agent signs. Without an address of its own,
--- it has one that is made from the name of the domain. A quota of null is no limit.
+-- it has one that is made from the name of the domain. A quota of null is no limit. Placeholders
+-- are a comma list of words that are nobody's identity; null means the usual ones.
 CREATE TABLE domains (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL UNIQUE,
@@ -42,7 +43,8 @@ CREATE TABLE domains (
     desk_email      TEXT,
     quota_bytes     INTEGER,
     quota_tasks     INTEGER,
-    rate_limit      INTEGER
+    rate_limit      INTEGER,
+    placeholders    TEXT
 ) STRICT;
 
 -- Domains that are gone for everyone and whose records are still being removed.

@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use caseload_model::json::{self, Json};
-use caseload_model::profile::{IdentityKey, IdentityType, prepare_core_patches, prepare_creates};
+use caseload_model::profile::{
+    IdentityKey, IdentityType, Placeholders, prepare_core_patches, prepare_creates,
+};
 use caseload_model::task::Action;
 
 use crate::entries::{block_of, check};
@@ -13,11 +15,12 @@ use crate::entries::{block_of, check};
 pub(crate) fn holds(data: &[u8]) {
     let entry = [b"{\"core-profile-id\":\"7\",\"identities\":", data, b"}"].concat();
     let Some(block) = block_of(&entry) else { return };
-    let patches = prepare_core_patches(Action::UpdateCoreProfiles, &block);
+    let patches =
+        prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default());
     check(&block, &patches);
     let bare = [b"{\"identities\":", data, b"}"].concat();
     let Some(block) = block_of(&bare) else { return };
-    let creates = prepare_creates(&block);
+    let creates = prepare_creates(&block, &Placeholders::default());
     check(&block, &creates);
     let Ok(json) = json::parse(&bare) else { return };
     let (Json::Object(members), Some(value)) = (&json, json.get("identities")) else { return };

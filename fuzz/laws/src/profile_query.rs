@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use caseload_api::test_support::query_pairs;
 use caseload_model::ids::CoreProfileId;
 use caseload_model::issue_query::{PAGE_DEPTH_MAX, PAGE_SIZE_MAX};
-use caseload_model::profile::prepare_creates;
+use caseload_model::profile::{Placeholders, prepare_creates};
 use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfileListRequest, ProfileQuery, ProfileScan, SearchableProfile,
     parse_profile_list, parse_single_profile,
@@ -37,7 +37,10 @@ pub(crate) fn holds(data: &[u8]) {
     }
     let Ok(request) = parse_profile_list(ProfileKind::Core, &pairs) else { return };
     for block in blocks_of(data.get(line.len() + 1..).unwrap_or_default(), Family::Identity) {
-        for profile in prepare_creates(&block).iter().filter_map(|entry| entry.item.as_ref().ok()) {
+        for profile in prepare_creates(&block, &Placeholders::default())
+            .iter()
+            .filter_map(|entry| entry.item.as_ref().ok())
+        {
             agree(&request.query, &profile.fields);
         }
     }

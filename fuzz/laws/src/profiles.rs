@@ -10,10 +10,10 @@ use caseload_model::json::{self, Json};
 use caseload_model::language::is_language;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CORE_PROFILE_ID_MAX, NewCoreProfile, NewIds, identity_keys, plan_app_deletes, plan_app_updates,
-    plan_core_deletes, plan_core_patches, plan_creates, prepare_app_deletes, prepare_app_gets,
-    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_patches,
-    prepare_creates, show_app_gets, show_core_gets,
+    CORE_PROFILE_ID_MAX, NewCoreProfile, NewIds, Placeholders, identity_keys, plan_app_deletes,
+    plan_app_updates, plan_core_deletes, plan_core_patches, plan_creates, prepare_app_deletes,
+    prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
+    prepare_core_patches, prepare_creates, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::Action;
@@ -31,7 +31,7 @@ pub(crate) fn holds(data: &[u8]) {
 }
 
 fn creates(block: &Block) {
-    let all = prepare_creates(block);
+    let all = prepare_creates(block, &Placeholders::default());
     check(block, &all);
     for prepared in &all {
         let bytes = block.bytes_of(&prepared.entry);
@@ -78,7 +78,7 @@ fn stored(profile: &NewCoreProfile, entry: &[u8]) {
 fn of_others(block: &Block) {
     let none = &HashMap::new();
     let (bytes, count) = (&block.bytes, block.entries.len());
-    let patches = prepare_core_patches(Action::UpdateCoreProfiles, block);
+    let patches = prepare_core_patches(Action::UpdateCoreProfiles, block, &Placeholders::default());
     check(block, &patches);
     let plan = plan_core_patches(
         Action::UpdateCoreProfiles,
@@ -113,7 +113,7 @@ fn of_others(block: &Block) {
 /// Upserts of people who are all new. Each identity gets one owner, and the same entries
 /// again change nothing, unless an earlier one had changed the profile since.
 fn upserts(block: &Block) {
-    let entries = prepare_core_patches(Action::UpsertCoreProfiles, block);
+    let entries = prepare_core_patches(Action::UpsertCoreProfiles, block, &Placeholders::default());
     check(block, &entries);
     let (no_records, no_owners) = (HashMap::<_, Vec<u8>>::new(), HashMap::new());
     let mut ids = NewIds::From(7);
@@ -128,7 +128,7 @@ fn upserts(block: &Block) {
     recorded(&plan.records, block.entries.len());
     assert_eq!(ids, NewIds::From(7 + plan.created.len() as u64), "only a new profile takes an id");
     assert!(plan.changed.is_empty() && plan.identities_removed.is_empty());
-    let deletions = prepare_core_deletes(block);
+    let deletions = prepare_core_deletes(block, &Placeholders::default());
     check(block, &deletions);
     let deleted = plan_core_deletes(&block.bytes, &deletions, &no_records, &no_owners);
     recorded(&deleted.records, block.entries.len());

@@ -8,8 +8,9 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::json::{self, Json};
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CorePlan, NewIds, StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches,
-    prepare_app_updates, prepare_core_patches, prepare_creates, render_app, render_core,
+    CorePlan, NewIds, Placeholders, StoredAppProfile, identity_keys, plan_app_updates,
+    plan_core_patches, prepare_app_updates, prepare_core_patches, prepare_creates, render_app,
+    render_core,
 };
 use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
@@ -25,7 +26,10 @@ const PID: &str = "p";
 
 pub(crate) fn holds(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
-    let first = lines.next().and_then(block_of).map(|block| prepare_creates(&block));
+    let first = lines
+        .next()
+        .and_then(block_of)
+        .map(|block| prepare_creates(&block, &Placeholders::default()));
     let patches: Vec<&[u8]> = lines.filter_map(inside).take(8).collect();
     let app = patches.iter().fold(Vec::new(), |fields, patch| app_update(fields, patch));
     app_changes_nothing(&app);
@@ -51,7 +55,7 @@ fn core_entry(members: &[u8]) -> Vec<u8> {
 }
 
 fn plan(block: &Block, fields: &[u8]) -> CorePlan {
-    let entries = prepare_core_patches(Action::UpdateCoreProfiles, block);
+    let entries = prepare_core_patches(Action::UpdateCoreProfiles, block, &Placeholders::default());
     check(block, &entries);
     let records = HashMap::from([(ID, fields.to_vec())]);
     let owners: HashMap<_, _> = identity_keys(fields).into_iter().map(|key| (key, ID)).collect();
@@ -86,7 +90,7 @@ fn core_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
             assert_eq!(plan(&block, &after).changed, [], "twice is once");
             changes_nothing(&after);
             let remade = block_of(&[b"{", &after[..], b"}"].concat()).expect("one line");
-            let remade = prepare_creates(&remade);
+            let remade = prepare_creates(&remade, &Placeholders::default());
             check_remade(&remade[0], &after);
             moved(&planned, &fields, &after);
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::DeskAddresses;
+
 use caseload_model::payload::Block;
 use caseload_model::payload::Entry;
 use caseload_model::task::{Action, Task, TaskOrigin};
@@ -117,8 +117,7 @@ pub(crate) async fn take_over(
 
 /// The chunk with all entries of `block`.
 pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> ApplyChunk {
-    let desk = (&claimed.domain_name, &DeskAddresses::default());
-    let work = ChunkWork::prepare(claimed.task.action, desk, &block);
+    let work = ChunkWork::prepare(claimed.task.action, &claimed.entry_context(), &block);
     ApplyChunk {
         domain: claimed.domain,
         domain_name: claimed.domain_name.clone(),

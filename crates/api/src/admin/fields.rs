@@ -3,7 +3,7 @@
 use axum::extract::Request;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::key::Access;
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{same_name, trimmed};
 
 use crate::http::auth::Caller;
 use crate::http::form::{self, NoFiles};
@@ -84,7 +84,7 @@ impl AdminFields {
 
     /// An e-mail address, which may be empty if `empty` says so.
     pub(super) fn address(&mut self, name: &str, empty: bool) -> Option<String> {
-        let text = self.given(name)?.to_owned();
+        let text = trimmed(self.given(name)?).to_owned();
         let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
         let has_room = text.chars().count() <= ADMIN_TEXT_CHARS_MAX;
         let is_address = text.contains('@') && has_room && text.chars().all(is_plain);

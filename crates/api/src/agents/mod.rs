@@ -9,6 +9,7 @@ use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue_query::PAGE_SIZE_MAX;
+use caseload_model::spelling::folded_address;
 use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::Agent;
 use http::HeaderMap;
@@ -49,7 +50,7 @@ pub(crate) async fn list(
     let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let agents = state.store.agents(caller.domain_id).await?;
     let folded: Option<Vec<String>> =
-        emails.map(|emails| emails.iter().map(|email| fold(email)).collect());
+        emails.map(|emails| emails.iter().map(|email| folded_address(email)).collect());
     let matches = |agent: &&Agent| {
         folded.as_ref().is_none_or(|emails| emails.contains(&fold(&agent.email)))
             && roles.as_ref().is_none_or(|roles| roles.iter().any(|role| fold(role) == ROLE))

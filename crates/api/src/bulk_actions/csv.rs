@@ -50,7 +50,7 @@ impl Table {
                 .chain(app_field_names())
                 .chain(times)
                 .collect(),
-            _ => vec!["index", "line", "outcome", id],
+            _ => vec!["index", "line", "outcome", id, "warnings"],
         };
         if changes {
             columns.extend(["changes", "changes_left_out"]);

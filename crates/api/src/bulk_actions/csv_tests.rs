@@ -19,13 +19,13 @@ fn table(action: Action, kind: RecordKind, lines: &str) -> String {
 #[test]
 fn results_have_the_columns_of_their_action() {
     for (action, header) in [
-        (Action::CreateCoreProfiles, "index,line,outcome,core-profile-id"),
-        (Action::UpdateCoreProfiles, "index,line,outcome,core-profile-id"),
-        (Action::UpsertCoreProfiles, "index,line,outcome,core-profile-id"),
-        (Action::DeleteCoreProfiles, "index,line,outcome,core-profile-id"),
-        (Action::UpdateAppProfiles, "index,line,outcome,pid"),
-        (Action::DeleteAppProfiles, "index,line,outcome,pid"),
-        (Action::DeleteIssues, "index,line,outcome,id"),
+        (Action::CreateCoreProfiles, "index,line,outcome,core-profile-id,warnings"),
+        (Action::UpdateCoreProfiles, "index,line,outcome,core-profile-id,warnings"),
+        (Action::UpsertCoreProfiles, "index,line,outcome,core-profile-id,warnings"),
+        (Action::DeleteCoreProfiles, "index,line,outcome,core-profile-id,warnings"),
+        (Action::UpdateAppProfiles, "index,line,outcome,pid,warnings"),
+        (Action::DeleteAppProfiles, "index,line,outcome,pid,warnings"),
+        (Action::DeleteIssues, "index,line,outcome,id,warnings"),
         (Action::ImportIssues, "index,line,outcome,id,created_at,original_created_at,warnings"),
         (
             Action::GetCoreProfiles,
@@ -54,7 +54,7 @@ fn results_are_one_row_each_and_missing_members_are_empty() {
                  {\"index\":2,\"line\":4,\"outcome\":\"created\"}\n";
     assert_eq!(
         table(Action::CreateCoreProfiles, RecordKind::Results, lines),
-        "index,line,outcome,core-profile-id\r\n0,1,created,16\r\n2,4,created,\r\n"
+        "index,line,outcome,core-profile-id,warnings\r\n0,1,created,16,\r\n2,4,created,,\r\n"
     );
 }
 
@@ -137,6 +137,6 @@ proptest! {
         line.extend_from_slice(b"}\n");
         let line = String::from_utf8(line).unwrap();
         let rows = csv_rows(&table(Action::UpdateAppProfiles, RecordKind::Results, &line));
-        prop_assert_eq!(&rows[1][1..], &texts[..]);
+        prop_assert_eq!(&rows[1][1..4], &texts[..]);
     }
 }

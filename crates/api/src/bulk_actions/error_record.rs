@@ -1,34 +1,56 @@
-//! Error records as callers select and count them. A record is a line that the store wrote; this
-//! module steps over it by grammar and changes none of its values.
+//! Error records as callers select and count them, and the warnings of results. A record is a line
+//! that the store wrote; this module steps over it by grammar and changes none of its values.
 
 use std::borrow::Cow;
 
 use caseload_model::issue_query::ErrorFilter;
 use caseload_model::json::{self, Json};
+use caseload_store::RecordKind;
 
 use crate::http::csv::{DamagedRecord, elements, find, members};
 
 /// The members that repeat the entry.
 const ENTRY: [&[u8]; 2] = [b"entry", b"raw"];
 
-/// One fault of a record; the values are JSON.
-pub(super) struct Fault<'r> {
+/// The lists of records that are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Findings {
+    Errors,
+    /// Those of results.
+    Warnings,
+}
+
+impl Findings {
+    /// The records that have them.
+    pub(super) const fn kind(self) -> RecordKind {
+        match self {
+            Self::Errors => RecordKind::Errors,
+            Self::Warnings => RecordKind::Results,
+        }
+    }
+
+    /// Those of a record.
+    pub(super) fn in_record(self, record: &[u8]) -> Result<Vec<Finding<'_>>, DamagedRecord> {
+        let members = members(record)?;
+        let list = match self {
+            Self::Errors => find(&members, "errors").ok_or(DamagedRecord)?,
+            Self::Warnings => find(&members, "warnings").unwrap_or(b"[]"),
+        };
+        elements(list)?.into_iter().map(finding).collect()
+    }
+}
+
+/// One fault or warning of a record; the values are JSON.
+pub(super) struct Finding<'r> {
     pub(super) code: Cow<'r, str>,
     pub(super) pointer: Option<Cow<'r, str>>,
     pub(super) detail: &'r [u8],
     pub(super) value: Option<&'r [u8]>,
 }
 
-/// The faults of a record.
-pub(super) fn faults(record: &[u8]) -> Result<Vec<Fault<'_>>, DamagedRecord> {
-    let members = members(record)?;
-    let faults = elements(find(&members, "errors").ok_or(DamagedRecord)?)?;
-    faults.into_iter().map(fault).collect()
-}
-
-fn fault(text: &[u8]) -> Result<Fault<'_>, DamagedRecord> {
+fn finding(text: &[u8]) -> Result<Finding<'_>, DamagedRecord> {
     let members = members(text)?;
-    Ok(Fault {
+    Ok(Finding {
         code: string(find(&members, "code").ok_or(DamagedRecord)?)?,
         pointer: find(&members, "pointer").map(string).transpose()?,
         detail: find(&members, "detail").ok_or(DamagedRecord)?,
@@ -48,7 +70,7 @@ pub(super) fn is_selected(filter: &ErrorFilter, record: &[u8]) -> Result<bool, D
     if filter.is_empty() {
         return Ok(true);
     }
-    let faults = faults(record)?;
+    let faults = Findings::Errors.in_record(record)?;
     Ok(faults.iter().any(|fault| filter.takes(&fault.code, fault.pointer.as_deref())))
 }
 
@@ -105,7 +127,7 @@ mod tests {
     #[test]
     fn a_record_is_read_by_its_grammar() {
         assert_eq!(index_of(RECORD).unwrap(), 7);
-        let faults = faults(RECORD).unwrap();
+        let faults = Findings::Errors.in_record(RECORD).unwrap();
         assert_eq!(faults[0].pointer.as_deref(), Some("/a\"b"));
         assert_eq!(faults[0].value, Some(&br#"[1,{"x":2}]"#[..]));
         assert_eq!((&*faults[1].code, faults[1].pointer.is_none()), ("invalid_json", true));

@@ -2,10 +2,11 @@
 //! so that a console and a server of neighbouring versions understand each other.
 
 /// The routes by which an ability is known, and its name.
-const NAMED: [(&str, &str); 7] = [
+const NAMED: [(&str, &str); 8] = [
     ("profiles", "/v2/{domain}/identity/core_profiles"),
     ("counts", "/v1/{domain}/issues/counts"),
     ("fault-summary", "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary"),
+    ("warnings", "/v2/{domain}/identity/bulk_actions/{task_id}/warnings/summary"),
     ("payload", "/v2/{domain}/identity/bulk_actions/{task_id}/payload"),
     ("run", "/v2/{domain}/identity/bulk_actions/{task_id}/run"),
     ("changes", "/v1/{domain}/changes"),
@@ -17,8 +18,8 @@ const NAMED: [(&str, &str); 7] = [
 pub(crate) struct Features(pub(super) Vec<&'static str>);
 
 impl Features {
-    pub(crate) fn of(paths: &[&str]) -> Self {
-        let has = |path: &str| paths.contains(&path);
+    pub(crate) fn of(paths: &[String]) -> Self {
+        let has = |path: &str| paths.iter().any(|known| known == path);
         Self(NAMED.iter().filter(|(_, path)| has(path)).map(|(name, _)| *name).collect())
     }
 }

@@ -196,6 +196,7 @@ impl Admin for ScriptedStore {
         domain(name: &DomainName) -> Option<Domain>;
         set_desk(domain: DomainId, desk: Desk) -> ();
         set_limits(domain: DomainId, limits: DomainLimits) -> ();
+        set_placeholders(domain: DomainId, list: Option<String>) -> ();
         usage(domain: DomainId) -> DomainUsage;
         delete_domain(domain: DomainId) -> ();
         create_key(command: CreateKey) -> ();

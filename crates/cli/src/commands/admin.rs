@@ -2,6 +2,7 @@
 //! them. The new record's id goes to standard output.
 
 use caseload_model::ids::timed_id;
+use caseload_model::spelling::trimmed;
 use caseload_store::{Agent, App, CreateAgent, CreateApp};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -117,6 +118,7 @@ fn create_agent(args: AgentCreateArgs, printer: &mut Printer) -> Result<Done, Fa
         let domain = domain_named(store.as_ref(), &name).await?;
         let id = timed_id(&name, "profile", at, random);
         let AgentCreateArgs { name, email, .. } = args;
+        let email = trimmed(&email).to_owned();
         let command = CreateAgent { domain: domain.id, id, name, email, now: at };
         Ok(store.create_agent(command).await?)
     })?;

@@ -1,9 +1,10 @@
 //! `caseload domain`: the tenants of a store, with the name and the address under which their desk
-//! writes, and their quotas. Deleting a domain removes everything in it, so it needs the additional
-//! flag `--yes`.
+//! writes, their quotas and their placeholders. Deleting a domain removes everything in it, so it
+//! needs the additional flag `--yes`.
 
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{DESK_TEXT_CHARS_MAX, Desk};
+use caseload_model::spelling::trimmed;
 use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage, OpenMode};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
@@ -22,7 +23,7 @@ pub(crate) enum DomainCommand {
     Create(CreateArgs),
     /// List all domains
     List(DomainListArgs),
-    /// Change the desk or the quotas of a domain
+    /// Change the desk, the quotas or the placeholders of a domain
     Edit(EditArgs),
     /// Delete a domain with everything in it
     Delete(DeleteArgs),
@@ -48,6 +49,16 @@ pub(crate) struct EditArgs {
     desk: DeskArgs,
     #[command(flatten)]
     limits: LimitsArgs,
+    /// Words that are nobody's identity, separated by commas, in place of the usual ones such as
+    /// `n/a`: a word that ends in `@` means all addresses that begin with it, and `0` for any
+    /// number of zeros. An empty text sets the usual ones again
+    #[arg(
+        long,
+        env = "CASELOAD_PLACEHOLDERS",
+        value_name = "WORDS",
+        value_parser = parse_placeholders
+    )]
+    placeholders: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -190,6 +201,7 @@ fn parse_desk_name(text: &str) -> Result<String, String> {
 }
 
 fn parse_desk_email(text: &str) -> Result<String, String> {
+    let text = trimmed(text);
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
     let has_room = text.chars().count() <= DESK_TEXT_CHARS_MAX;
     if text.is_empty() || text.contains('@') && has_room && text.chars().all(is_plain) {
@@ -199,6 +211,15 @@ fn parse_desk_email(text: &str) -> Result<String, String> {
         "{text:?} is not an e-mail address of at most {DESK_TEXT_CHARS_MAX} characters; an empty \
          text sets the default again"
     ))
+}
+
+fn parse_placeholders(text: &str) -> Result<String, String> {
+    /// Far more than any list needs; each word costs a comparison for every identity.
+    const CHARS_MAX: usize = 1000;
+    if text.chars().count() > CHARS_MAX || text.chars().any(char::is_control) {
+        return Err(format!("a list of words has at most {CHARS_MAX} characters in one line"));
+    }
+    Ok(text.to_owned())
 }
 
 fn create(args: CreateArgs) -> Result<Done, Failure> {
@@ -218,12 +239,15 @@ fn create(args: CreateArgs) -> Result<Done, Failure> {
 
 fn edit(args: &EditArgs) -> Result<Done, Failure> {
     let new_desk = args.desk.changed(Desk::default());
-    if new_desk.is_none() && args.limits.changed(DomainLimits::default()).is_none() {
+    let new_limits = args.limits.changed(DomainLimits::default());
+    if new_desk.is_none() && new_limits.is_none() && args.placeholders.is_none() {
         let failure = Failure::usage("there is nothing to change".to_owned());
         return Err(failure.with_hint(
-            "give --desk-name, --desk-email, --quota-bytes, --quota-tasks or --rate-limit",
+            "give --desk-name, --desk-email, --quota-bytes, --quota-tasks, --rate-limit or \
+             --placeholders",
         ));
     }
+    let placeholders = args.placeholders.clone().map(|list| Some(list).filter(|l| !l.is_empty()));
     let name = &args.name;
     let (desk, limits) = with_store(&args.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
@@ -234,6 +258,9 @@ fn edit(args: &EditArgs) -> Result<Done, Failure> {
         let limits = args.limits.changed(domain.limits);
         if let Some(limits) = limits {
             store.set_limits(domain.id, limits).await?;
+        }
+        if let Some(list) = &placeholders {
+            store.set_placeholders(domain.id, list.clone()).await?;
         }
         Ok((desk, limits))
     })?;
@@ -253,6 +280,13 @@ fn edit(args: &EditArgs) -> Result<Done, Failure> {
             limit(rate_limit.map(u64::from), "any number of"),
         ));
     }
+    if let Some(list) = placeholders {
+        tracing::info!(domain = name.as_str(), "the placeholders of a domain were changed");
+        match list {
+            Some(list) => note(format_args!("the placeholders of domain {name} are {list}")),
+            None => note(format_args!("domain {name} has the usual placeholders")),
+        }
+    }
     Ok(Done::Good)
 }
 
@@ -265,10 +299,10 @@ fn list(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         return list_usage(args, printer);
     }
     let domains = with_store(&args.store.store, async |store| Ok(store.domains().await?))?;
-    let json = |Domain { name, created_at, desk, .. }: &Domain| {
+    let json = |Domain { name, created_at, desk, placeholders, .. }: &Domain| {
         json!({
             "name": name.as_str(), "created_at": created_at.0, "desk_name": desk.name,
-            "desk_email": desk.address(name),
+            "desk_email": desk.address(name), "placeholders": placeholders,
         })
     };
     let row = |Domain { name, created_at, desk, .. }: &Domain| {

@@ -1,5 +1,5 @@
-//! The faults of one or more tasks by code and field, as a table: the largest groups first, each
-//! with the line and the detail of its first fault.
+//! The faults or the warnings of one or more tasks by code and field, as a table: the largest
+//! groups first, each with the line and the detail of its first one.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,15 +7,15 @@ use std::fmt::Write as _;
 use caseload_client::ErrorSummary;
 
 use crate::failure::Failure;
-use crate::printer::{Printer, aligned, counted, grouped};
+use crate::printer::{Printer, aligned, grouped};
 
 /// Groups that a message has.
 const GROUPS_PRINTED_MAX: usize = 10;
 /// Code points of an example that a person reads.
 const EXAMPLE_CHARS_MAX: usize = 100;
-const HEADER: [&str; 5] = ["FAULTS", "CODE", "FIELD", "LINE", "EXAMPLE"];
+const HEADER: [&str; 5] = ["COUNT", "CODE", "FIELD", "LINE", "EXAMPLE"];
 
-/// Faults of one or more tasks by code and pointer.
+/// Faults or warnings of one or more tasks by code and pointer.
 #[derive(Debug, Default)]
 pub(crate) struct FaultGroups {
     groups: Vec<Group>,
@@ -40,7 +40,8 @@ impl FaultGroups {
         for group in &summary.groups {
             let key = (group.code.clone(), group.pointer.clone());
             let at = *self.known.entry(key).or_insert_with(|| {
-                let (code, pointer) = (group.code.clone(), group.pointer.clone());
+                let pointer = group.pointer.as_ref().or(group.example.pointer.as_ref());
+                let (code, pointer) = (group.code.clone(), pointer.cloned());
                 let example = group.example.detail.clone();
                 let line = line(group.example.index, group.example.line);
                 self.groups.push(Group { code, pointer, count: 0, line, example });
@@ -66,8 +67,8 @@ impl FaultGroups {
         let rows: Vec<_> = largest.into_iter().map(Group::row).map(shortened).collect();
         let mut table = aligned(&HEADER, &rows);
         if self.faults > shown {
-            let others = counted(self.faults - shown, "fault", "faults");
-            let _ = writeln!(table, "{others} in smaller groups");
+            let others = grouped(self.faults - shown);
+            let _ = writeln!(table, "{others} more in smaller groups");
         }
         table
     }
@@ -125,10 +126,10 @@ mod tests {
         groups.add(&summary(5, &group("a", r#""/x""#, 5, 7)), |_, line| line + 100);
         assert_eq!(
             groups.message(),
-            "FAULTS  CODE  FIELD           LINE  EXAMPLE\n\
-             7       a     /x              1     d1\n\
-             3       b     (not readable)  2     d2\n\
-             4 faults in smaller groups\n"
+            "COUNT  CODE  FIELD           LINE  EXAMPLE\n\
+             7      a     /x              1     d1\n\
+             3      b     (not readable)  2     d2\n\
+             4 more in smaller groups\n"
         );
     }
 }

@@ -19,7 +19,10 @@ const FIELDS: [&str; 1] = ["id"];
 
 /// Reads every entry of a block.
 pub fn prepare_issue_deletes(block: &Block) -> Vec<PreparedEntry<u64>> {
-    let one = |entry: &Entry| PreparedEntry { entry: entry.clone(), item: prepare(block, entry) };
+    let one = |entry: &Entry| {
+        let (entry, item) = (entry.clone(), prepare(block, entry));
+        PreparedEntry { entry, item, warnings: Vec::new() }
+    };
     block.entries.iter().map(one).collect()
 }
 
@@ -38,7 +41,7 @@ fn prepare(block: &Block, entry: &Entry) -> Result<u64, Rejection> {
         Some(id) if reader.is_good() => Ok(id),
         _ => Err(Rejection {
             id: id_of(&tree, action),
-            faults: reader.into_faults(),
+            faults: reader.take_faults(),
             readable: true,
             named: None,
         }),
@@ -62,13 +65,13 @@ pub fn plan_issue_deletes<V, S: BuildHasher>(
 ) -> IssueDeletePlan {
     let mut out = ChunkRecords::default();
     let mut deleted = BTreeSet::new();
-    for PreparedEntry { entry, item } in entries {
+    for PreparedEntry { entry, item, warnings } in entries {
         match item {
             Err(rejected) => out.rejected(Action::DeleteIssues, payload, entry, rejected),
             Ok(id) => {
                 let is_there = stored.contains_key(id) && deleted.insert(*id);
                 let outcome = if is_there { "deleted" } else { "unchanged" };
-                out.outcome(entry, outcome, |out| {
+                out.outcome(entry, outcome, warnings, |out| {
                     out.extend_from_slice(format!(",\"id\":{id}").as_bytes());
                 });
             }

@@ -7,6 +7,7 @@ use super::columns::IssueFacts;
 use super::render::{Members, write_texts};
 use crate::ids::DomainName;
 use crate::json::write_string;
+use crate::spelling::trimmed;
 use crate::time::UnixMillis;
 
 /// The rendered head, with gaps for the members that the plan sets.
@@ -62,7 +63,7 @@ impl HeadTemplate {
             out.push(b'}');
         }
         if let Some(cc) = cc {
-            write_texts(cc, members.key("cc"));
+            write_texts(cc.into_iter().map(trimmed), members.key("cc"));
         }
         head
     }

@@ -7,6 +7,7 @@ use super::TEXT_CHARS_MAX;
 use super::reader::Reader;
 use super::render::{Members, write_texts};
 use crate::json::{Json, ValuePath};
+use crate::spelling::trimmed;
 
 const AUTHOR_FIELDS: [&str; 4] = ["name", "id", "emails", "phone_number"];
 
@@ -26,10 +27,11 @@ pub(super) fn read_person<'j>(
     reader: &mut Reader,
 ) -> Option<Person<'j>> {
     let map = reader.map(json, &AUTHOR_FIELDS, at)?;
+    let emails = reader.texts(&map, "emails", TEXT_CHARS_MAX).unwrap_or_default();
     Some(Person {
         id: reader.id(&map, "id").map(Cow::Borrowed),
         name: reader.text(&map, "name", TEXT_CHARS_MAX).unwrap_or_default(),
-        emails: reader.texts(&map, "emails", TEXT_CHARS_MAX).unwrap_or_default(),
+        emails: emails.into_iter().map(trimmed).collect(),
         phone_number: reader.text(&map, "phone_number", TEXT_CHARS_MAX),
     })
 }

@@ -84,12 +84,12 @@ impl Reader {
     }
 
     /// All faults, ready for a record.
-    pub(super) fn into_faults(mut self) -> Vec<EntryFault> {
+    pub(super) fn take_faults(&mut self) -> Vec<EntryFault> {
         if let (Some(last), 1..) = (self.faults.last_mut(), self.unlisted) {
             let more = format!("; {} more faults of this entry are not listed", self.unlisted);
             last.detail.push_str(&more);
         }
-        self.faults
+        std::mem::take(&mut self.faults)
     }
 
     /// A part of which there are more than an issue may have is one fault.

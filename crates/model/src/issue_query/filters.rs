@@ -67,8 +67,8 @@ const EXACT: ConditionRules =
     ConditionRules { form: ListForm::Texts, keys: ALL_KEYS, compared: Compared::Exactly };
 const WORDS: ConditionRules = ConditionRules { form: ListForm::Commas, ..EXACT };
 const SEARCH: ConditionRules = ConditionRules { compared: Compared::AsTexts, ..EXACT };
-const fn folded(keys: &'static [ConditionKey]) -> ConditionRules {
-    ConditionRules { keys, compared: Compared::Folded, ..EXACT }
+const fn addresses(keys: &'static [ConditionKey]) -> ConditionRules {
+    ConditionRules { keys, compared: Compared::Address, ..EXACT }
 }
 const COMMENT: ConditionRules = ConditionRules {
     keys: &[ConditionKey::And, ConditionKey::Nor, ConditionKey::Exists],
@@ -174,14 +174,14 @@ pub const ISSUE_FILTERS: &[IssueFilter] = &[
         "assignee-emails",
         "The address of the assigned agent; case is ignored.",
         r#"{"or":["ann@desk.example"]}"#,
-        FilterKind::Condition(folded(&[ConditionKey::Or]), part!(assignee_emails)),
+        FilterKind::Condition(addresses(&[ConditionKey::Or]), part!(assignee_emails)),
     ),
     row(
         "author-emails",
         "Compared without regard to case.",
         r#"{"or":["eva@example.com"],"exists":"true"}"#,
         FilterKind::Condition(
-            folded(&[ConditionKey::Or, ConditionKey::Exists]),
+            addresses(&[ConditionKey::Or, ConditionKey::Exists]),
             part!(author_emails),
         ),
     ),

@@ -1,5 +1,5 @@
 //! Applies the rules of the fields to the members of one entry. Every fault is collected; no value
-//! is changed or coerced. A good entry costs no allocation, because most entries are good. Faults
+//! is changed or coerced here: `clean` did that before. A good entry costs no allocation, because most entries are good. Faults
 //! that depend on stored records (conflicts, limits of merged records) are found by the planners.
 
 use super::checker::{Checker, name_of, quoted};
@@ -14,6 +14,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
 use crate::language::{is_language, nearest_language};
+use crate::time::read::{InvalidMoment, parse_moment};
 
 /// The components a name may have.
 pub(super) const NAME_COMPONENTS: &[&str] =
@@ -116,16 +117,20 @@ impl Checker {
             (Rule::UnixMillis, Json::Number(number)) if is_integer(number) => {
                 self.range(&path, value, number, LAST_ACTIVE_MILLIS_MAX);
             }
-            (Rule::UnixMillis, Json::Number(_)) => {
-                let detail = format!(
-                    "{} must be an integer, Unix milliseconds written in digits alone",
-                    name_of(&path)
-                );
-                self.fault(Code::WrongType, &path, value, detail);
-            }
+            (Rule::UnixMillis, Json::Number(text)) => self.not_a_moment(&path, value, text),
+            (Rule::UnixMillis, Json::String(text)) => self.not_a_moment(&path, value, text),
             (rule, _) => self.wrong_type(&path, value, rule.right()),
         }
         None
+    }
+
+    /// A good time was written as an integer before the checks.
+    fn not_a_moment(&mut self, path: &ValuePath<'_>, value: &Json<'_>, text: &str) {
+        match parse_moment(text) {
+            Err(InvalidMoment::NotATime(why)) => self.fault(Code::WrongType, path, value, why),
+            Err(InvalidMoment::OutOfRange(why)) => self.fault(Code::OutOfRange, path, value, why),
+            Ok(_) => {}
+        }
     }
 
     fn names(&mut self, path: &ValuePath<'_>, members: &[Member<'_>]) {
@@ -195,7 +200,8 @@ impl Checker {
             let hint = nearest_language(text)
                 .map_or_else(String::new, |near| format!("; the nearest one is {}", quoted(near)));
             let detail = format!(
-                "{} is not a language{hint}. Give the 2-letter code of ISO 639-1, in any case",
+                "{} is not a language{hint}. Give the 2-letter code of ISO 639-1, a tag such as \
+                 pt-BR, or the English name, in any case",
                 quoted(text)
             );
             self.fault(Code::UnknownLanguage, path, value, detail);
@@ -221,10 +227,10 @@ impl Rule {
             Self::Boolean => "true or false",
             Self::Text => "a string",
             Self::Country => "a string that names a country",
-            Self::Language => "a string, a language code of ISO 639-1",
+            Self::Language => "a string that names a language",
             Self::Number => "a number",
             Self::Age => "a number from 0 to 150",
-            Self::UnixMillis => "an integer, Unix milliseconds",
+            Self::UnixMillis => "a time, in Unix milliseconds or ISO 8601",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::field::{COLLECTION_ELEMENTS_MAX, KEY_CHARS_MAX};
 use crate::error_code::EntryErrorCode as Code;
 use crate::json::{Json, ValuePath};
-use crate::record::{EntryFault, NamedRecords};
+use crate::record::{EntryFault, EntryWarning, NamedRecords};
 
 /// Most faults of one entry that are listed; the last of them says how many more there are. Without
 /// this limit an entry full of faults would leave a record many times its size.
@@ -42,6 +42,7 @@ pub(super) fn name_of(path: &ValuePath<'_>) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     pub(super) faults: Vec<EntryFault>,
+    pub(super) warnings: Vec<EntryWarning>,
     /// The records that the entry names, if it has faults.
     pub(super) named: NamedRecords,
     /// Faults beyond [`FAULTS_MAX`].

@@ -72,6 +72,11 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// The fields of the profiles that an action is about.
+    pub(super) fn of(action: Action) -> &'static Self {
+        if action.id_field() == APP.id_field { &APP } else { &CORE }
+    }
+
     /// The noun with its article.
     pub(super) fn a_noun(&self) -> String {
         let article = if self.noun.starts_with('a') { "an" } else { "a" };

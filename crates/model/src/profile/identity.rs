@@ -11,7 +11,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::fold::fold;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
-use crate::spelling::nearest_word;
+use crate::spelling::{nearest_word, trimmed};
 use crate::task::words;
 
 /// Longest value of an identity, in code points.
@@ -45,6 +45,36 @@ impl IdentityType {
             _ => IDENTITY_VALUE_CHARS_MAX,
         }
     }
+
+    /// A value without what copying and spreadsheets leave around it: blanks, and the quote that
+    /// marks a phone number as a text.
+    pub fn cleaned(self, value: &str) -> &str {
+        let text = trimmed(value);
+        let is_number = |text: &&str| text.starts_with(|c: char| c == '+' || c.is_ascii_digit());
+        let number = text.strip_prefix('\'').filter(is_number);
+        number.filter(|_| self == Self::PhoneNumber).unwrap_or(text)
+    }
+}
+
+/// Whether a character only groups the digits of a phone number.
+pub(super) fn is_separator(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '.' | '/' | '(' | ')') || is_dash(c)
+}
+
+/// Hyphens and dashes of Unicode.
+const fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}')
+}
+
+/// A phone number as it is compared: without separators, `00` as `+`. A value of separators alone
+/// stays as it is, because every identity has a key of its own.
+fn dialled(value: &str) -> String {
+    let digits: String = value.chars().filter(|c| !is_separator(*c)).collect();
+    match digits.strip_prefix("00") {
+        _ if digits.is_empty() => value.to_owned(),
+        Some(rest) if !rest.is_empty() => format!("+{rest}"),
+        _ => digits,
+    }
 }
 
 impl IdentityKey {
@@ -52,15 +82,23 @@ impl IdentityKey {
     pub fn new(kind: IdentityType, value: &str) -> Self {
         let mut bytes = Vec::with_capacity(1 + value.len());
         bytes.push(kind.code() as u8);
-        if kind == IdentityType::Email && !value.is_ascii() {
-            bytes.extend_from_slice(fold(value).as_bytes());
-        } else {
-            bytes.extend_from_slice(value.as_bytes());
-            if kind == IdentityType::Email {
-                bytes[1..].make_ascii_lowercase();
+        match kind {
+            IdentityType::Email if value.is_ascii() => {
+                bytes.extend(value.bytes().map(|byte| byte.to_ascii_lowercase()));
             }
+            IdentityType::Email => bytes.extend_from_slice(fold(value).as_bytes()),
+            IdentityType::PhoneNumber => bytes.extend_from_slice(dialled(value).as_bytes()),
+            _ => bytes.extend_from_slice(value.as_bytes()),
         }
         Self(bytes.into_boxed_slice())
+    }
+
+    /// The key of a text that names an identity. `Err` is a sentence about the fault.
+    pub(crate) fn of_text(kind: IdentityType, text: &str) -> Result<Self, String> {
+        match kind.cleaned(text) {
+            "" => Err(format!("the {} is empty; an identity needs a value", kind.as_str())),
+            value => Ok(Self::new(kind, value)),
+        }
     }
 
     /// The value, if the identity is of this type.
@@ -100,8 +138,7 @@ pub(crate) fn read_identity(members: &[Member<'_>]) -> Result<IdentityKey, Strin
         return Err(no_single_type(members, types));
     };
     match value.as_str() {
-        Some("") => Err(format!("the {} is empty; an identity needs a value", kind.as_str())),
-        Some(text) => Ok(IdentityKey::new(kind, text)),
+        Some(text) => IdentityKey::of_text(kind, text),
         None => Err(format!("the {} must be a string", kind.as_str())),
     }
 }
@@ -175,13 +212,29 @@ fn checked_value(
         checker.wrong_type(&path, value, "a string");
         return None;
     };
-    if text.is_empty() {
-        let detail = format!("the {} is empty; an identity needs a value", kind.as_str());
-        checker.fault(Code::InvalidIdentity, &path, value, detail);
+    if kind == IdentityType::PhoneNumber && is_rounded(text) {
+        let detail = format!(
+            "{} is what a spreadsheet makes of a long number, and its digits are lost; make the \
+             column a text there, and enter the number again",
+            quoted(text)
+        );
+        checker.fault(Code::SpreadsheetError, &path, value, detail);
         return None;
     }
     checker.length(&path, value, text, kind.value_chars_max());
-    (!longer_than(text, kind.value_chars_max())).then(|| IdentityKey::new(kind, text))
+    if longer_than(text, kind.value_chars_max()) {
+        return None;
+    }
+    let key = IdentityKey::of_text(kind, text);
+    key.map_err(|detail| checker.fault(Code::InvalidIdentity, &path, value, detail)).ok()
+}
+
+/// Whether a text is a number in the form `4.9E+12`.
+fn is_rounded(text: &str) -> bool {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
+    is_number(whole) && is_number(fraction) && exponent.strip_prefix('+').is_some_and(is_number)
 }
 
 fn no_single_type(members: &[Member<'_>], types: usize) -> String {

@@ -10,11 +10,14 @@
 mod changes;
 mod check;
 mod checker;
+mod clean;
 mod core_state;
+mod doubts;
 mod field;
 mod identity;
 mod merge;
 mod new_ids;
+mod placeholders;
 mod plan_app;
 mod plan_core;
 mod plan_create;
@@ -39,6 +42,7 @@ pub(crate) use identity::read_identity;
 pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
+pub use placeholders::Placeholders;
 pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
 pub use plan_core::{finding_identities, plan_core_patches};
 pub use plan_create::{

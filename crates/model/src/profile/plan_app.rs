@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use super::changes::write_changes;
+use super::clean::{Digits, cleaned_json};
 use super::field::APP;
 use super::merge::{Lists, Update, update};
 use super::plan_get::missing;
 use super::prepare::AppPatch;
-use super::rejected::{merge_faults, prepared_json, refuse};
+use super::rejected::{merge_faults, refuse};
 use super::stored::StoredRecord;
 use crate::json;
 use crate::record::{ChunkRecords, PreparedEntry};
@@ -55,7 +56,8 @@ pub fn plan_app_updates<S: BuildHasher>(
             refuse(action, payload, prepared, stored, &mut out);
             continue;
         };
-        let patch = prepared_json(payload, entry);
+        let digits = Digits::new();
+        let patch = cleaned_json(&APP, payload, entry, &digits);
         let merged = match &prepared.item {
             Ok(_) => update(&APP, &StoredRecord::of(&APP, fields), &patch, Lists::Replace),
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
@@ -75,7 +77,7 @@ pub fn plan_app_updates<S: BuildHasher>(
                 continue;
             }
         };
-        out.outcome(entry, outcome, |out| {
+        out.outcome(entry, outcome, &prepared.warnings, |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
             out.append(&mut changes);

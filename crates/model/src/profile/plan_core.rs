@@ -9,8 +9,11 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::changes::write_changes;
+use super::checker::quoted;
+use super::clean::{Digits, cleaned_json};
 use super::core_state::{CorePlan, CoreState};
 use super::field::CORE;
+use super::identity::IdentityType;
 use super::merge::{Lists, Update, update};
 use super::new_ids::NewIds;
 use super::plan_create::{conflict, name_of, shown, type_and_value, write_id};
@@ -18,11 +21,13 @@ use super::plan_get::missing;
 use super::prepare::{CorePatch, has_core_id};
 use super::rejected::{merge_faults, prepared_json, refuse};
 use super::stored::StoredRecord;
-use crate::error_code::EntryErrorCode;
+use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, ValuePath};
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry, Rejection};
+use crate::record::{
+    ChunkRecords, EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection, WARNINGS_MAX,
+};
 use crate::task::Action;
 
 /// Profiles of an ambiguous entry that its detail names.
@@ -65,22 +70,28 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
         payload,
         state: CoreState::new(records, owners),
         changes: matches!(ids, NewIds::DryRun).then(Vec::new),
+        joins: Vec::new(),
         ids,
     };
     let mut out = ChunkRecords::default();
     for prepared in entries {
-        let entry = &prepared.entry;
+        let PreparedEntry { entry, warnings, .. } = prepared;
         let planned = match &prepared.item {
             Ok(patch) => planner.apply(entry, patch),
             Err(rejected) => Err(planner.rejected(entry, rejected)),
         };
         match planned {
-            Ok((id, outcome)) => out.outcome(entry, outcome, |out| {
-                write_id(id, out);
-                if let Some(changes) = &mut planner.changes {
-                    out.append(changes);
-                }
-            }),
+            Ok((id, outcome)) => {
+                let mut all = [warnings.as_slice(), &planner.joins].concat();
+                all.truncate(WARNINGS_MAX);
+                planner.joins.clear();
+                out.outcome(entry, outcome, &all, |out| {
+                    write_id(id, out);
+                    if let Some(changes) = &mut planner.changes {
+                        out.append(changes);
+                    }
+                });
+            }
             Err(stored) => {
                 refuse(planner.action, planner.payload, prepared, stored, &mut out);
             }
@@ -97,6 +108,8 @@ struct Planner<'p, S, T> {
     ids: &'p mut NewIds,
     /// Of a dry run: the changes of the present entry, for its record.
     changes: Option<Vec<u8>>,
+    /// The warnings of the present entry about identities that may be another person's.
+    joins: Vec<EntryWarning>,
 }
 
 impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
@@ -144,7 +157,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         patch: &CorePatch,
         lists: Lists,
     ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
-        let json = prepared_json(self.payload, entry);
+        let digits = Digits::new();
+        let json = cleaned_json(&CORE, self.payload, entry, &digits);
         let stored = self.state.fields(id).expect("the owner of an identity was read");
         let stored = StoredRecord::of(&CORE, stored);
         let outcome = update(&CORE, &stored, &json, lists);
@@ -166,6 +180,9 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
                 self.state.remove(id, before.iter().filter(|key| !given.contains(key)));
             }
             self.state.add(id, given.iter().filter(|key| !before.contains(key)));
+            if self.action == Action::UpsertCoreProfiles {
+                self.joins = joins(&json, id, &before, given);
+            }
         }
         if let Some(out) = &mut self.changes
             && let Some(before) = self.state.fields(id)
@@ -191,7 +208,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
     /// The faults that stored records add to those of a rejected entry.
     fn rejected(&self, entry: &Entry, rejected: &Rejection) -> Vec<EntryFault> {
         let Some(named) = rejected.named.as_deref() else { return Vec::new() };
-        let json = prepared_json(self.payload, entry);
+        let digits = Digits::new();
+        let json = cleaned_json(&CORE, self.payload, entry, &digits);
         let Some(id) = named.core_profile else {
             return self.rejected_without_id(&json, rejected, named);
         };
@@ -231,6 +249,38 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             owners => vec![not_one(json, owners)],
         }
     }
+}
+
+/// The warnings about identities that an upsert adds to a profile which has one of the same type.
+/// A person has several addresses and phone numbers, but one account of each kind.
+fn joins(
+    json: &Json<'_>,
+    id: CoreProfileId,
+    before: &[IdentityKey],
+    given: &[IdentityKey],
+) -> Vec<EntryWarning> {
+    let added = given.iter().enumerate().filter(|(_, key)| !before.contains(key));
+    added.filter_map(|(n, key)| {
+        let kind = IdentityType::from_code(key.type_code())?;
+        if matches!(kind, IdentityType::Email | IdentityType::PhoneNumber) {
+            return None;
+        }
+        let own = before.iter().find_map(|own| own.value_of(kind))?;
+        let Some(Json::Array(items)) = json.get("identities") else { return None };
+        let (word, value) = (kind.as_str(), items.get(n)?.get(kind.as_str())?);
+        let detail = format!(
+            "{} has the {word} {} already, and this entry adds {}: if these are two people, give \
+             each an entry with identities of their own",
+            name_of(id),
+            quoted(own),
+            type_and_value(json, n)
+        );
+        let identities = ValuePath::field("identities");
+        let item = ValuePath::Item(&identities, n);
+        let path = ValuePath::Key(&item, word);
+        Some(EntryWarning::new(EntryWarningCode::JoinsPeople, &path, detail, value))
+    })
+    .collect()
 }
 
 fn given_identities(json: &Json<'_>) -> usize {

@@ -63,7 +63,7 @@ pub fn plan_optimistic_creates<S: BuildHasher>(
             reject(payload, prepared, holder, &mut plan.records);
             continue;
         };
-        let id = plan.insert(&prepared.entry, at);
+        let id = plan.insert(prepared, at);
         if watched.is_empty() {
             continue;
         }
@@ -121,11 +121,12 @@ impl CreatePlan {
     }
 
     /// Lets the entry at index `at` become a profile and returns its id.
-    fn insert(&mut self, entry: &Entry, at: usize) -> CoreProfileId {
+    fn insert<T>(&mut self, prepared: &PreparedEntry<T>, at: usize) -> CoreProfileId {
         let id = CoreProfileId(self.next_id);
         self.next_id += 1;
         self.inserts.push((id, at));
-        self.records.outcome(entry, "created", |out| write_id(id, out));
+        let PreparedEntry { entry, warnings, .. } = prepared;
+        self.records.outcome(entry, "created", warnings, |out| write_id(id, out));
         id
     }
 }
@@ -185,10 +186,10 @@ pub fn plan_creates<S: BuildHasher>(
         }
         if let Some(earlier) = dry_run.as_deref_mut() {
             earlier.0.extend(profile.identities.iter().map(|key| (key.clone(), entry.index)));
-            plan.records.outcome(entry, "created", |_| {});
+            plan.records.outcome(entry, "created", &prepared.warnings, |_| {});
             continue;
         }
-        let id = plan.insert(entry, at);
+        let id = plan.insert(prepared, at);
         taken.extend(profile.identities.iter().map(|key| (key, id)));
     }
     plan

@@ -29,7 +29,7 @@ pub fn plan_core_deletes<S: BuildHasher, T: BuildHasher>(
     let mut out = ChunkRecords::default();
     let mut state = CoreState::new(records, owners);
     for prepared in entries {
-        let entry = &prepared.entry;
+        let PreparedEntry { entry, warnings, .. } = prepared;
         let found = match &prepared.item {
             Ok(target) => target_of(&state, payload, entry, target),
             Err(rejected) => Err(rejected_faults(&state, payload, entry, rejected)),
@@ -37,9 +37,9 @@ pub fn plan_core_deletes<S: BuildHasher, T: BuildHasher>(
         match found {
             Ok(Some(id)) if state.fields(id).is_some() => {
                 state.delete(id);
-                out.outcome(entry, "deleted", |out| write_id(id, out));
+                out.outcome(entry, "deleted", warnings, |out| write_id(id, out));
             }
-            Ok(id) => out.outcome(entry, "unchanged", |out| {
+            Ok(id) => out.outcome(entry, "unchanged", warnings, |out| {
                 if let Some(id) = id {
                     write_id(id, out);
                 }
@@ -108,7 +108,7 @@ pub fn plan_app_deletes<V, S: BuildHasher>(
         };
         let is_there = records.contains_key(pid) && deleted.insert(pid);
         let outcome = if is_there { "deleted" } else { "unchanged" };
-        out.outcome(&prepared.entry, outcome, |out| {
+        out.outcome(&prepared.entry, outcome, &prepared.warnings, |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
         });

@@ -1,7 +1,7 @@
 //! Plans a slice of a get action: the whole record of each requested profile, or the fault that it
 //! does not exist. Nothing is written; a profile may be requested twice.
 
-use super::field::{APP, CORE, Table};
+use super::field::Table;
 use super::prepare::not_found;
 use super::rejected::{prepared_json, refuse};
 use crate::ids::CoreProfileId;
@@ -74,7 +74,7 @@ fn gets<T, E>(
     of_rejected: impl Fn(&NamedRecords) -> Option<&T>,
     mut show: impl FnMut(&T, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
-    let table = if action == Action::GetCoreProfiles { &CORE } else { &APP };
+    let table = Table::of(action);
     for prepared in entries {
         let id = wanted(prepared, &of_rejected);
         let is_found = match (&prepared.item, id) {

@@ -6,7 +6,10 @@
 
 use super::check::Purpose;
 use super::checker::Checker;
+use super::clean::{Digits, clean};
+use super::doubts::doubts;
 use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
+use super::placeholders::Placeholders;
 use super::record::write_fields;
 use crate::decimal::is_integer;
 use crate::entry::{id_of, read_entry};
@@ -14,7 +17,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, Member, ValuePath};
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, NamedRecords, PreparedEntry, Rejection};
+use crate::record::{EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
 
 /// Either of two fields, of which an entry needs one.
@@ -54,7 +57,10 @@ pub struct AppPatch {
 }
 
 /// Validates the entries of a `create_core_profiles` task.
-pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
+pub fn prepare_creates(
+    block: &Block,
+    placeholders: &Placeholders,
+) -> Vec<PreparedEntry<NewCoreProfile>> {
     prepare(block, Action::CreateCoreProfiles, |entry, json, members, checker| {
         let identities = checker.members(&CORE, Purpose::Create, members);
         let given = json.get("identities");
@@ -69,6 +75,7 @@ pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
             checker.named.identities = identities.unwrap_or_default();
             return None;
         }
+        checker.warnings.extend(doubts(json, placeholders));
         let mut fields = Vec::with_capacity(entry.range.len());
         write_fields(&CORE, &CORE.slots(json), &mut fields);
         Some(NewCoreProfile { fields, identities: keys(identities?) })
@@ -81,7 +88,11 @@ pub(super) fn has_core_id(json: &Json<'_>) -> bool {
 }
 
 /// Validates the entries of an action that patches core profiles.
-pub fn prepare_core_patches(action: Action, block: &Block) -> Vec<PreparedEntry<CorePatch>> {
+pub fn prepare_core_patches(
+    action: Action,
+    block: &Block,
+    placeholders: &Placeholders,
+) -> Vec<PreparedEntry<CorePatch>> {
     let upserts = action == Action::UpsertCoreProfiles;
     prepare(block, action, |entry, json, members, checker| {
         let by_id = has_core_id(json);
@@ -112,6 +123,7 @@ pub fn prepare_core_patches(action: Action, block: &Block) -> Vec<PreparedEntry<
                 NamedRecords { core_profile: id, identities, ..NamedRecords::default() };
             return None;
         }
+        checker.warnings.extend(doubts(json, placeholders));
         let new_fields = (upserts && !by_id).then(|| {
             let mut fields = Vec::with_capacity(entry.range.len());
             write_fields(&CORE, &CORE.slots(json), &mut fields);
@@ -139,7 +151,10 @@ pub fn prepare_app_updates(block: &Block) -> Vec<PreparedEntry<AppPatch>> {
 }
 
 /// Validates the entries of a `delete_core_profiles` task.
-pub fn prepare_core_deletes(block: &Block) -> Vec<PreparedEntry<CoreTarget>> {
+pub fn prepare_core_deletes(
+    block: &Block,
+    placeholders: &Placeholders,
+) -> Vec<PreparedEntry<CoreTarget>> {
     prepare(block, Action::DeleteCoreProfiles, |_, json, members, checker| {
         let by_id = has_core_id(json);
         let id = if by_id { core_profile_id(json, checker) } else { None };
@@ -163,6 +178,7 @@ pub fn prepare_core_deletes(block: &Block) -> Vec<PreparedEntry<CoreTarget>> {
                 NamedRecords { core_profile: id, identities, ..NamedRecords::default() };
             return None;
         }
+        checker.warnings.extend(doubts(json, placeholders));
         Some(CoreTarget { id, identities: keys(identities) })
     })
 }
@@ -185,7 +201,7 @@ pub fn prepare_core_gets(block: &Block) -> Vec<PreparedEntry<CoreProfileId>> {
         id
     };
     each(block, |entry| match plain_core_get(block.bytes_of(entry)) {
-        Some(id) => Ok(id),
+        Some(id) => (Ok(id), Vec::new()),
         None => prepare_one(block, entry, Action::GetCoreProfiles, read),
     })
 }
@@ -229,31 +245,40 @@ fn prepare<T>(
     each(block, |entry| prepare_one(block, entry, action, &read))
 }
 
-fn each<T>(block: &Block, one: impl Fn(&Entry) -> Result<T, Rejection>) -> Vec<PreparedEntry<T>> {
-    block
-        .entries
-        .iter()
-        .map(|entry| PreparedEntry { entry: entry.clone(), item: one(entry) })
-        .collect()
+fn each<T>(
+    block: &Block,
+    one: impl Fn(&Entry) -> (Result<T, Rejection>, Vec<EntryWarning>),
+) -> Vec<PreparedEntry<T>> {
+    let prepared = |entry: &Entry| {
+        let (item, warnings) = one(entry);
+        PreparedEntry { entry: entry.clone(), item, warnings }
+    };
+    block.entries.iter().map(prepared).collect()
 }
 
-/// Reads an entry and lets `read` make an item of it, or add faults.
+/// Reads an entry and lets `read` make an item of it, or add faults and warnings.
 fn prepare_one<T>(
     block: &Block,
     entry: &Entry,
     action: Action,
     read: impl Fn(&Entry, &Json<'_>, &[Member<'_>], &mut Checker) -> Option<T>,
-) -> Result<T, Rejection> {
-    let json = read_entry(action, block, entry)?;
-    let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
+) -> (Result<T, Rejection>, Vec<EntryWarning>) {
+    let mut json = match read_entry(action, block, entry) {
+        Ok(json) => json,
+        Err(rejected) => return (Err(rejected), Vec::new()),
+    };
+    let digits = Digits::new();
     let mut checker = Checker::default();
+    checker.warnings = clean(Table::of(action), &mut json, &digits);
+    let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
     match read(entry, &json, members, &mut checker) {
-        Some(item) if checker.faults.is_empty() => Ok(item),
+        Some(item) if checker.faults.is_empty() => (Ok(item), checker.warnings),
         _ => {
             let named = std::mem::take(&mut checker.named);
             let named = (named != NamedRecords::default()).then(|| Box::new(named));
             let faults = checker.into_faults();
-            Err(Rejection { id: id_of(&json, action), faults, readable: true, named })
+            let id = id_of(&json, action);
+            (Err(Rejection { id, faults, readable: true, named }), Vec::new())
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::ids::IdentityKey;
 use crate::json::Json;
 use crate::parameters::Parameters;
 use crate::profile::{IdentityType, read_identity};
+use crate::spelling::trimmed;
 
 const EXPECTED: &str = "a list of identities, each TYPE:VALUE such as email:ada@example.org, or \
     as JSON [{\"email\":\"ada@example.org\"}]";
@@ -33,14 +34,11 @@ fn of_text(text: &str) -> Result<IdentityKey, String> {
             known()
         ));
     };
-    match IdentityType::parse(kind.trim()) {
+    match IdentityType::parse(trimmed(kind)) {
         None => {
             let kind: String = kind.chars().take(100).collect();
             Err(format!("{kind:?} is not an identity type; the types are {}", known()))
         }
-        Some(kind) if value.is_empty() => {
-            Err(format!("the {} is empty; an identity needs a value", kind.as_str()))
-        }
-        Some(kind) => Ok(IdentityKey::new(kind, value)),
+        Some(kind) => IdentityKey::of_text(kind, value),
     }
 }

@@ -5,10 +5,10 @@ use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, NewIds, StoredAppProfile,
-    identity_keys, plan_app_updates, plan_core_patches, plan_creates, plan_optimistic_creates,
-    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_patches,
-    prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
+    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, NewIds, Placeholders,
+    StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches, plan_creates,
+    plan_optimistic_creates, prepare_app_gets, prepare_app_updates, prepare_core_gets,
+    prepare_core_patches, prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::Action;
@@ -40,7 +40,7 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
     plan_core_patches(
         Action::UpdateCoreProfiles,
         &block.bytes,
-        &prepare_core_patches(Action::UpdateCoreProfiles, &block),
+        &prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default()),
         &records,
         &owners,
         &mut NewIds::From(1),
@@ -55,7 +55,7 @@ fn an_optimistic_plan_equals_the_full_one_if_every_identity_is_free() {
         r#"{"identities":[{"uid":"b"},{"email":"X@y"}],"age":7}"#,
         "[]",
     ]);
-    let prepared = prepare_creates(&block);
+    let prepared = prepare_creates(&block, &Placeholders::default());
     let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), 100, None);
     let optimistic = plan_optimistic_creates(&block.bytes, &prepared, &HashMap::new(), 100);
     assert_eq!(optimistic, looked_up);
@@ -72,7 +72,13 @@ fn new_profiles_get_ids_in_order_and_failed_entries_take_none() {
     ]);
     let owners =
         HashMap::from([(uid("old"), id(3)), (IdentityKey::new(IdentityType::Email, "x@Y"), id(4))]);
-    let plan = plan_creates(&block.bytes, &prepare_creates(&block), &owners, 100, None);
+    let plan = plan_creates(
+        &block.bytes,
+        &prepare_creates(&block, &Placeholders::default()),
+        &owners,
+        100,
+        None,
+    );
     assert_eq!(plan.inserts, [(id(100), 0), (id(101), 3)]);
     assert_eq!(plan.next_id, 102);
     let wanted = [
@@ -109,7 +115,7 @@ fn a_rejected_creation_has_its_conflicts_in_its_record_and_reserves_nothing() {
         r#"{"identities":[{"uid":"free"}],"age":151}"#,
     ]);
     let owners = HashMap::from([(uid("old"), id(3))]);
-    let prepared = prepare_creates(&block);
+    let prepared = prepare_creates(&block, &Placeholders::default());
     let wanted = [
         "wrong_type /identities/1/uid, wrong_type /age, identity_conflict /identities/2",
         "created",
@@ -152,7 +158,8 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
         r#"{"core-profile-id":"x","identities":[{"uid":"b"}]}"#,
         r#"{"core-profile-id":"1","age":"x"}"#,
     ]);
-    let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block);
+    let prepared =
+        prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default());
     let plan = plan_core_patches(
         Action::UpdateCoreProfiles,
         &block.bytes,
@@ -185,7 +192,7 @@ fn a_dry_run_inserts_nothing_and_names_earlier_entries_across_its_slices() {
         r#"{"identities":[{"uid":"b"},{"uid":"old"}]}"#,
     ]);
     let owners = HashMap::from([(uid("old"), id(3))]);
-    let prepared = prepare_creates(&block);
+    let prepared = prepare_creates(&block, &Placeholders::default());
     let mut earlier = DryRunOwners::default();
     let mut records = ChunkRecords::default();
     for slice in prepared.chunks(3) {

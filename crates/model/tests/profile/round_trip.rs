@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use caseload_model::ids::CoreProfileId;
 use caseload_model::json;
 use caseload_model::profile::{
-    NewIds, StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches,
+    NewIds, Placeholders, StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches,
     prepare_app_updates, prepare_core_patches, prepare_creates, render_app, render_core,
 };
 use caseload_model::task::Action;
@@ -153,7 +153,7 @@ proptest! {
         let mut members = members;
         members.push(identities);
         let entry = format!("{{{}}}", members.join(", "));
-        let prepared = prepare_creates(&block([&entry]));
+        let prepared = prepare_creates(&block([&entry]), &Placeholders::default());
         let profile = match &prepared[0].item {
             Ok(profile) => profile,
             Err(rejected) => return Err(TestCaseError::fail(format!("{entry}: {rejected:?}"))),
@@ -172,9 +172,9 @@ proptest! {
         let again = block([String::from_utf8(shown).unwrap()]);
         let records = HashMap::from([(id, profile.fields.clone())]);
         let owners: HashMap<_, _> = profile.identities.iter().map(|k| (k.clone(), id)).collect();
-        let patches = prepare_core_patches(Action::UpdateCoreProfiles, &again);
         let (bytes, mut ids) = (&again.bytes, NewIds::From(1));
         let action = Action::UpdateCoreProfiles;
+        let patches = prepare_core_patches(action, &again, &Placeholders::default());
         let plan = plan_core_patches(action, bytes, &patches, &records, &owners, &mut ids);
         prop_assert_eq!(outcomes(&plan.records), [(0, "unchanged".to_owned())]);
         prop_assert!(plan.changed.is_empty());

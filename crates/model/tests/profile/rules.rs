@@ -1,7 +1,7 @@
 //! Every rule of profile entries, as tables of entries with their faults.
 
 use caseload_model::profile::{
-    CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
+    CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, Placeholders, prepare_app_gets,
     prepare_app_updates, prepare_core_gets, prepare_core_patches, prepare_creates,
 };
 use caseload_model::record::Rejection;
@@ -99,7 +99,9 @@ const FIELDS: &[(&str, Faults)] = &[
 fn fields_of_a_new_core_profile_follow_their_rules() {
     let entries =
         FIELDS.iter().map(|(fields, _)| format!(r#"{{"identities":[{{"uid":"u"}}],{fields}}}"#));
-    for (prepared, (fields, wanted)) in prepare_creates(&block(entries)).iter().zip(FIELDS) {
+    for (prepared, (fields, wanted)) in
+        prepare_creates(&block(entries), &Placeholders::default()).iter().zip(FIELDS)
+    {
         assert_eq!(faults(prepared), *wanted, "{fields}");
     }
 }
@@ -108,7 +110,9 @@ fn fields_of_a_new_core_profile_follow_their_rules() {
 fn fields_of_a_core_profile_patch_follow_the_same_rules() {
     let entries = FIELDS.iter().map(|(fields, _)| format!(r#"{{"core-profile-id":1,{fields}}}"#));
     for (prepared, (fields, wanted)) in
-        prepare_core_patches(Action::UpdateCoreProfiles, &block(entries)).iter().zip(FIELDS)
+        prepare_core_patches(Action::UpdateCoreProfiles, &block(entries), &Placeholders::default())
+            .iter()
+            .zip(FIELDS)
     {
         assert_eq!(faults(prepared), *wanted, "{fields}");
     }
@@ -168,7 +172,7 @@ fn identities_follow_their_rules() {
         (r#"[{"uid":"a"},{"mail":"x"}]"#, &[("invalid_identity", "/identities/1")]),
         (r#"[{"uid":"a","email":"b"}]"#, &[("invalid_identity", "/identities/0")]),
         (r#"[{"uid":""}]"#, &[("invalid_identity", "/identities/0/uid")]),
-        (r#"[{"uid":" "}]"#, &[]),
+        (r#"[{"uid":" "}]"#, &[("invalid_identity", "/identities/0/uid")]),
         (
             r#"[{"uid":7},{"email":null}]"#,
             &[("wrong_type", "/identities/0/uid"), ("wrong_type", "/identities/1/email")],
@@ -185,10 +189,20 @@ fn identities_follow_their_rules() {
     ];
     for (identities, wanted) in table {
         let create = format!(r#"{{"identities":{identities}}}"#);
-        assert_eq!(faults(&prepare_creates(&block([create]))[0]), *wanted, "{identities}");
+        assert_eq!(
+            faults(&prepare_creates(&block([create]), &Placeholders::default())[0]),
+            *wanted,
+            "{identities}"
+        );
         let update = format!(r#"{{"core-profile-id":"1","identities":{identities}}}"#);
         assert_eq!(
-            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block([update]))[0]),
+            faults(
+                &prepare_core_patches(
+                    Action::UpdateCoreProfiles,
+                    &block([update]),
+                    &Placeholders::default()
+                )[0]
+            ),
             *wanted,
             "{identities}"
         );
@@ -199,7 +213,7 @@ fn identities_follow_their_rules() {
 fn every_identity_type_is_known_and_makes_its_key() {
     for kind in IdentityType::ALL {
         let entry = format!(r#"{{"identities":[{{"x":"meta","{}":"Ü1"}}]}}"#, kind.as_str());
-        let prepared = prepare_creates(&block([entry]));
+        let prepared = prepare_creates(&block([entry]), &Placeholders::default());
         let profile = prepared[0].item.as_ref().unwrap();
         assert_eq!(profile.identities, [IdentityKey::new(*kind, "Ü1")]);
     }
@@ -210,7 +224,7 @@ fn a_repeated_identity_is_found_among_many() {
     let mut maps: Vec<String> = (0..40).map(|n| format!(r#"{{"uid":"{n}"}}"#)).collect();
     maps.push(r#"{"uid":"7"}"#.to_owned());
     let entry = format!(r#"{{"identities":[{}]}}"#, maps.join(","));
-    let prepared = prepare_creates(&block([entry]));
+    let prepared = prepare_creates(&block([entry]), &Placeholders::default());
     assert_eq!(faults(&prepared[0]), [("duplicate_identity", "/identities/40")]);
     let detail = &prepared[0].item.as_ref().unwrap_err().faults[0].detail;
     assert!(detail.contains("element 7"), "{detail}");
@@ -288,7 +302,7 @@ fn limits_count_code_points_and_elements() {
         ),
     ];
     for (good, bad, code, pointer) in &table {
-        let prepared = prepare_creates(&block([good, bad]));
+        let prepared = prepare_creates(&block([good, bad]), &Placeholders::default());
         assert_eq!(faults(&prepared[0]), [], "{pointer}");
         assert_eq!(faults(&prepared[1]), [(*code, *pointer)]);
     }
@@ -311,7 +325,11 @@ fn a_new_core_profile_needs_an_identity_and_must_not_have_an_id() {
         ),
     ];
     for (entry, wanted) in table {
-        assert_eq!(faults(&prepare_creates(&block([entry]))[0]), *wanted, "{entry}");
+        assert_eq!(
+            faults(&prepare_creates(&block([entry]), &Placeholders::default())[0]),
+            *wanted,
+            "{entry}"
+        );
     }
 }
 
@@ -341,7 +359,10 @@ fn a_core_profile_id_is_digits_as_string_or_integer() {
         let block = block([entry]);
         assert_eq!(faults(&prepare_core_gets(&block)[0]), *wanted, "{entry}");
         assert_eq!(
-            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block)[0]),
+            faults(
+                &prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default())
+                    [0]
+            ),
             *wanted,
             "{entry}"
         );
@@ -350,7 +371,10 @@ fn a_core_profile_id_is_digits_as_string_or_integer() {
             other => *other,
         };
         assert_eq!(
-            faults(&prepare_core_patches(Action::UpsertCoreProfiles, &block)[0]),
+            faults(
+                &prepare_core_patches(Action::UpsertCoreProfiles, &block, &Placeholders::default())
+                    [0]
+            ),
             of_upsert,
             "{entry}"
         );
@@ -421,7 +445,13 @@ fn an_update_must_leave_an_identity_and_ignores_read_only_members() {
     ];
     for (entry, wanted) in table {
         assert_eq!(
-            faults(&prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]))[0]),
+            faults(
+                &prepare_core_patches(
+                    Action::UpdateCoreProfiles,
+                    &block([entry]),
+                    &Placeholders::default()
+                )[0]
+            ),
             *wanted,
             "{entry}"
         );
@@ -460,7 +490,11 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
         ),
     ];
     for (entry, words) in table {
-        let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]));
+        let prepared = prepare_core_patches(
+            Action::UpdateCoreProfiles,
+            &block([entry]),
+            &Placeholders::default(),
+        );
         let rejected = prepared[0].item.as_ref().unwrap_err();
         let details: Vec<&str> = rejected.faults.iter().map(|f| f.detail.as_str()).collect();
         assert!(details.iter().any(|detail| detail.contains(words)), "{entry}: {details:?}");
@@ -471,7 +505,8 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
 fn faults_carry_the_value_and_long_text_is_shortened() {
     let long = "n".repeat(5000);
     let entry = format!(r#"{{"core-profile-id":7,"age":1.50e9,"{long}":"v","tags":[ 1 ]}}"#);
-    let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]));
+    let prepared =
+        prepare_core_patches(Action::UpdateCoreProfiles, &block([entry]), &Placeholders::default());
     let rejected = prepared[0].item.as_ref().unwrap_err();
     assert_eq!(rejected.id.as_deref(), Some(&b"\"7\""[..]));
     let values: Vec<&[u8]> = rejected.faults.iter().map(|f| f.value.as_deref().unwrap()).collect();
@@ -498,7 +533,7 @@ fn stored_fields_have_the_order_of_the_table_and_the_bytes_that_were_sent() {
     let entry = r#" { "age" : 1.50e1, "custom_fields":{"z":"\u00e9\/\u0000","a":1023.990,"n":null},
         "names":{"last_name":null}, "user_persona":null, "last_country":"gErMaNy",
         "identities":[{"verified":"t","email":"A@B"}, {"uid":"x"}] }"#;
-    let prepared = prepare_creates(&block([entry.replace('\n', " ")]));
+    let prepared = prepare_creates(&block([entry.replace('\n', " ")]), &Placeholders::default());
     let profile = prepared[0].item.as_ref().unwrap();
     assert_eq!(
         std::str::from_utf8(&profile.fields).unwrap(),

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    IdentityKey, NewIds, identity_keys, plan_core_patches, plan_creates, prepare_core_gets,
-    prepare_core_patches, prepare_creates, rejected_core_profiles, rejected_identities,
+    IdentityKey, NewIds, Placeholders, identity_keys, plan_core_patches, plan_creates,
+    prepare_core_gets, prepare_core_patches, prepare_creates, rejected_core_profiles,
+    rejected_identities,
 };
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::Action;
@@ -162,7 +163,8 @@ fn owners_by_records(
 /// Plans the updates of `slice` with the records that a store would read, and applies the plan as a
 /// store would, removals first.
 fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
-    let prepared = &prepare_core_patches(Action::UpdateCoreProfiles, block)[slice];
+    let prepared =
+        &prepare_core_patches(Action::UpdateCoreProfiles, block, &Placeholders::default())[slice];
     let items = || prepared.iter().filter_map(|p| p.item.as_ref().ok());
     let ids = items().filter_map(|patch| patch.id).chain(rejected_core_profiles(prepared));
     let ids: Vec<CoreProfileId> = ids.collect();
@@ -194,7 +196,7 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
 }
 
 fn run_creates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
-    let prepared = &prepare_creates(block)[slice];
+    let prepared = &prepare_creates(block, &Placeholders::default())[slice];
     let first = world.fields.len() as u64 + 1;
     let plan = plan_creates(&block.bytes, prepared, &world.owners, first, None);
     for (id, at) in &plan.inserts {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    CorePlan, NewIds, identity_keys, plan_core_deletes, plan_core_patches, prepare_core_deletes,
-    prepare_core_patches,
+    CorePlan, NewIds, Placeholders, identity_keys, plan_core_deletes, plan_core_patches,
+    prepare_core_deletes, prepare_core_patches,
 };
 use caseload_model::task::Action;
 use caseload_testdata::{People, SplitMix};
@@ -51,13 +51,14 @@ impl World {
     }
 
     /// Plans entries and applies the plan.
-    fn run(&mut self, action: &str, entries: &[String], ids: &mut NewIds) -> CorePlan {
+    pub(crate) fn run(&mut self, action: &str, entries: &[String], ids: &mut NewIds) -> CorePlan {
         let block = block(entries);
         let plan = if action == "delete" {
-            let prepared = prepare_core_deletes(&block);
+            let prepared = prepare_core_deletes(&block, &Placeholders::default());
             plan_core_deletes(&block.bytes, &prepared, &self.fields, &self.owners)
         } else if action == "upsert" {
-            let prepared = prepare_core_patches(Action::UpsertCoreProfiles, &block);
+            let prepared =
+                prepare_core_patches(Action::UpsertCoreProfiles, &block, &Placeholders::default());
             plan_core_patches(
                 Action::UpsertCoreProfiles,
                 &block.bytes,
@@ -67,7 +68,8 @@ impl World {
                 ids,
             )
         } else {
-            let prepared = prepare_core_patches(Action::UpdateCoreProfiles, &block);
+            let prepared =
+                prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default());
             plan_core_patches(
                 Action::UpdateCoreProfiles,
                 &block.bytes,

@@ -102,7 +102,7 @@ impl QueueStore for Client {
                  FOR UPDATE SKIP LOCKED) free, domains d
                  WHERE q.domain_id = $1 AND q.task_id = $2 AND q.domain_id = free.domain_id
                  AND q.task_id = free.task_id AND d.id = $1
-                 RETURNING q.lease_epoch, free.died, d.name",
+                 RETURNING q.lease_epoch, free.died, d.name, d.placeholders",
                 &[
                     &place.domain.0,
                     &id,
@@ -116,7 +116,12 @@ impl QueueStore for Client {
             .await?;
         let leased = leased.map(|row| {
             let row: &dyn Row = &ReadRow(&row);
-            Ok(Leased { epoch: row.get(0)?, domain_name: row.get(2)?, after_death: row.get(1)? })
+            Ok(Leased {
+                epoch: row.get(0)?,
+                domain_name: row.get(2)?,
+                placeholders: row.get(3)?,
+                after_death: row.get(1)?,
+            })
         });
         leased.transpose()
     }

@@ -92,9 +92,13 @@ impl QueueStore for Tx<'_> {
         self.find(
             "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1,
              not_before = 0 WHERE seq = ?1 RETURNING lease_epoch,
-             (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id)",
+             (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id),
+             (SELECT d.placeholders FROM domains d WHERE d.id = tasks.domain_id)",
             values![place.seq, server, lease_until],
-            |row| Ok(Leased { epoch: row.get(0)?, domain_name: row.get(1)?, after_death }),
+            |row| {
+                let (epoch, domain_name) = (row.get(0)?, row.get(1)?);
+                Ok(Leased { epoch, domain_name, placeholders: row.get(2)?, after_death })
+            },
         )
     }
 

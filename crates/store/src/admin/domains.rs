@@ -10,8 +10,8 @@ use crate::tasks::{TaskTables, delayed, unfinished};
 use crate::{CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values};
 
 /// The columns that [`domain`] reads.
-const COLUMNS: &str =
-    "id, name, created_at, desk_name, desk_email, quota_bytes, quota_tasks, rate_limit";
+const COLUMNS: &str = "id, name, created_at, desk_name, desk_email, quota_bytes, quota_tasks, \
+                       rate_limit, placeholders";
 
 /// Creates a domain with its clock and its default app.
 pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain, StoreError> {
@@ -27,8 +27,14 @@ pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain,
     store.change(clock, values![id, DEFAULT_APP_NUMBER])?;
     let app = values![id, app.id, app.publish_id, app.title, app.created_at];
     store.change(apps::INSERT, app)?;
-    let (name, created_at) = (name.clone(), *now);
-    Ok(Domain { id, name, created_at, desk: Desk::default(), limits: DomainLimits::default() })
+    Ok(Domain {
+        id,
+        name: name.clone(),
+        created_at: *now,
+        desk: Desk::default(),
+        limits: DomainLimits::default(),
+        placeholders: None,
+    })
 }
 
 /// All domains by name.
@@ -52,6 +58,7 @@ fn domain(row: &dyn Row) -> Result<Domain, StoreError> {
             quota_tasks: row.get(6)?,
             rate_limit: row.get(7)?,
         },
+        placeholders: row.get(8)?,
     })
 }
 
@@ -72,6 +79,13 @@ pub fn set_limits(store: &impl CommandStore, limits: DomainLimits) -> Result<(),
             values![store.domain(), quota_bytes, quota_tasks, rate_limit],
         )
         .map(drop)
+}
+
+/// Sets the words that are nobody's identity.
+pub fn set_placeholders(store: &impl CommandStore, list: Option<&str>) -> Result<(), StoreError> {
+    store.require_domain()?;
+    let set = "UPDATE domains SET placeholders = ?2 WHERE id = ?1";
+    store.change(set, values![store.domain(), list]).map(drop)
 }
 
 /// Adds `?2` to the bytes that the domain `?1` stores; the answer is the new number. The clock of a

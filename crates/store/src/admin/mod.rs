@@ -12,7 +12,7 @@ pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
 pub use domains::{
     ADD_BYTES, QUOTA_BYTES, add_bytes, create_domain, domain_by_name, domains, require_room,
-    set_desk, set_limits, usage,
+    set_desk, set_limits, set_placeholders, usage,
 };
 pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
 pub use queues::create_queue;

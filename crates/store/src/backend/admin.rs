@@ -33,6 +33,10 @@ impl<B: Backend> Admin for B {
         self.write_in(domain, move |tx| admin::set_limits(&tx, limits))
     }
 
+    fn set_placeholders(&self, domain: DomainId, list: Option<String>) -> StoreFuture<'_, ()> {
+        self.write_in(domain, move |tx| admin::set_placeholders(&tx, list.as_deref()))
+    }
+
     fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage> {
         self.read_in(domain, |tx| admin::usage(&tx))
     }

@@ -22,6 +22,8 @@ pub trait Admin: Send + Sync + 'static {
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()>;
     /// Sets the quotas of a domain. Running servers obey it within seconds.
     fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()>;
+    /// Sets the placeholders of a domain. Tasks obey them that a server begins after it.
+    fn set_placeholders(&self, domain: DomainId, list: Option<String>) -> StoreFuture<'_, ()>;
     /// The present usage of a domain.
     fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage>;
     /// Removes a domain and everything in it.
@@ -72,6 +74,8 @@ pub struct Domain {
     pub created_at: UnixMillis,
     pub desk: Desk,
     pub limits: DomainLimits,
+    /// A comma list of the words that are nobody's identity; `None` means the usual ones.
+    pub placeholders: Option<String>,
 }
 
 /// The quotas of a domain; `None` is without a limit of its own.

@@ -7,12 +7,22 @@ use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue::{DeskAddresses, NewIssue, prepare_imports_of, prepare_issue_deletes};
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{
-    AppPatch, CorePatch, CoreTarget, NewCoreProfile, prepare_app_deletes, prepare_app_gets,
-    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_patches,
-    prepare_creates,
+    AppPatch, CorePatch, CoreTarget, NewCoreProfile, Placeholders, prepare_app_deletes,
+    prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
+    prepare_core_patches, prepare_creates,
 };
 use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::task::Action;
+
+/// What validation knows of the domain of a task.
+#[derive(Debug, Clone)]
+pub struct EntryContext {
+    pub domain: DomainName,
+    /// The addresses that an import fills into messages of the desk.
+    pub addresses: DeskAddresses,
+    /// The words that are nobody's identity.
+    pub placeholders: Placeholders,
+}
 
 /// The actions, each with the type that its entries are validated into.
 macro_rules! chunk_work {
@@ -57,7 +67,8 @@ macro_rules! chunk_work {
             pub fn rejected(action: Action, entry: Entry, why: Rejection) -> Self {
                 match action {
                     $(Action::$action => {
-                        Self::$action(vec![PreparedEntry { entry, item: Err(why) }])
+                        let warnings = Vec::new();
+                        Self::$action(vec![PreparedEntry { entry, item: Err(why), warnings }])
                     })+
                 }
             }
@@ -70,8 +81,9 @@ macro_rules! chunk_work {
             pub fn append(&mut self, behind: Self, offset: usize) {
                 match (self, behind) {
                     $((Self::$action(entries), Self::$action(behind)) => {
-                        entries.extend(behind.into_iter().map(|PreparedEntry { entry, item }| {
-                            PreparedEntry { entry: entry.moved(offset), item }
+                        entries.extend(behind.into_iter().map(|prepared| {
+                            let entry = prepared.entry.moved(offset);
+                            PreparedEntry { entry, ..prepared }
                         }));
                     })+
                     _ => unreachable!("the blocks of a task have one action"),
@@ -95,22 +107,22 @@ chunk_work! {
 }
 
 impl ChunkWork {
-    /// Validates every entry of a block by the rules of its action. An import fills the addresses
-    /// into messages of the desk.
-    pub fn prepare(
-        action: Action,
-        (domain, addresses): (&DomainName, &DeskAddresses),
-        block: &Block,
-    ) -> Self {
+    /// Validates every entry of a block by the rules of its action.
+    pub fn prepare(action: Action, context: &EntryContext, block: &Block) -> Self {
+        let EntryContext { domain, addresses, placeholders } = context;
         match action {
-            Action::CreateCoreProfiles => Self::CreateCoreProfiles(prepare_creates(block)),
+            Action::CreateCoreProfiles => {
+                Self::CreateCoreProfiles(prepare_creates(block, placeholders))
+            }
             Action::UpdateCoreProfiles => {
-                Self::UpdateCoreProfiles(prepare_core_patches(action, block))
+                Self::UpdateCoreProfiles(prepare_core_patches(action, block, placeholders))
             }
             Action::UpsertCoreProfiles => {
-                Self::UpsertCoreProfiles(prepare_core_patches(action, block))
+                Self::UpsertCoreProfiles(prepare_core_patches(action, block, placeholders))
             }
-            Action::DeleteCoreProfiles => Self::DeleteCoreProfiles(prepare_core_deletes(block)),
+            Action::DeleteCoreProfiles => {
+                Self::DeleteCoreProfiles(prepare_core_deletes(block, placeholders))
+            }
             Action::UpdateAppProfiles => Self::UpdateAppProfiles(prepare_app_updates(block)),
             Action::DeleteAppProfiles => Self::DeleteAppProfiles(prepare_app_deletes(block)),
             Action::GetCoreProfiles => Self::GetCoreProfiles(prepare_core_gets(block)),

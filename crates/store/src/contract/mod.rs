@@ -26,7 +26,7 @@ mod upkeep;
 mod work;
 
 pub use admin::*;
-pub use chunk_work::ChunkWork;
+pub use chunk_work::{ChunkWork, EntryContext};
 pub use error::{StoreError, StoreFuture};
 pub use idempotency::*;
 pub use issue_commands::*;

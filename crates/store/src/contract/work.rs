@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::DeskAddresses;
 use caseload_model::payload::Block;
+use caseload_model::profile::Placeholders;
 use caseload_model::task::{Action, Task};
 use caseload_model::time::{Clock, UnixMillis};
 use tokio::sync::watch;
 
-use super::{ChunkWork, Payloads, StoreFuture};
+use super::{ChunkWork, EntryContext, Payloads, StoreFuture};
 
 /// Running tasks. A server works only on tasks that the store has leased to it.
 pub trait Work: Payloads {
@@ -104,6 +106,8 @@ impl ClaimTasks {
 pub struct ClaimedTask {
     pub domain: DomainId,
     pub domain_name: DomainName,
+    /// As in [`Domain::placeholders`](super::Domain).
+    pub placeholders: Option<String>,
     pub task: Task,
     /// Rises with each lease; a chunk that was sent under an older lease cannot commit.
     pub lease_epoch: i64,
@@ -113,6 +117,18 @@ pub struct ClaimedTask {
     pub cancel_requested: bool,
     /// The payload block with that entry, unpacked, if the store had it at hand.
     pub first_block: Option<Arc<[u8]>>,
+}
+
+impl ClaimedTask {
+    /// What validation knows of the domain, without the addresses.
+    pub fn entry_context(&self) -> EntryContext {
+        let own = self.placeholders.as_deref().map(Placeholders::of_list);
+        EntryContext {
+            domain: self.domain_name.clone(),
+            addresses: DeskAddresses::default(),
+            placeholders: own.unwrap_or_default(),
+        }
+    }
 }
 
 /// Extends all leases of a server.

@@ -98,6 +98,7 @@ pub static TABLES: &[Table] = &[
             or_null(integer("quota_bytes")),
             or_null(integer("quota_tasks")),
             or_null(integer("rate_limit")),
+            or_null(text("placeholders")),
         ],
     ),
     small("domain_removals", &[integer("removed_id")]),

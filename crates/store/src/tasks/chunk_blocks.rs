@@ -221,7 +221,11 @@ mod tests {
     fn block(index: u32) -> ChunkEntries {
         let entry = Entry { index, line: index + 1, range: 0..1, oversize: None };
         let block = Block { bytes: vec![b'x'], entries: vec![entry.clone()], ..Block::default() };
-        let work = ChunkWork::GetAppProfiles(vec![PreparedEntry { entry, item: Ok("p".into()) }]);
+        let work = ChunkWork::GetAppProfiles(vec![PreparedEntry {
+            entry,
+            item: Ok("p".into()),
+            warnings: Vec::new(),
+        }]);
         ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 }
     }
 

@@ -65,6 +65,8 @@ pub trait QueueStore {
 pub struct Leased {
     pub epoch: i64,
     pub domain_name: DomainName,
+    /// As in [`ClaimedTask::placeholders`].
+    pub placeholders: Option<String>,
     /// Whether a server died that had the task: its lease ran out instead of being given back, and
     /// not for want of the store.
     pub after_death: bool,
@@ -199,6 +201,7 @@ pub async fn begin<S: QueueStore>(
     Ok(ClaimResult::Claimed(Box::new(ClaimedTask {
         domain: place.domain,
         domain_name: leased.domain_name,
+        placeholders: leased.placeholders,
         task,
         lease_epoch: leased.epoch,
         next_index,

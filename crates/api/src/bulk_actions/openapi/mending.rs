@@ -6,7 +6,7 @@ use caseload_model::task::{Family, Outcome};
 use serde_json::{Map, Value, json};
 
 use super::paths::FamilyPaths;
-use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
+use crate::bulk_actions::summary::SUMMARY_GROUPS_MAX;
 use crate::http::format::LINES;
 use crate::openapi::json::{array, integer, names, object, record, schema, string, text};
 use crate::openapi::operation::{QUERY, json_content};
@@ -22,6 +22,7 @@ pub(super) fn paths() -> Value {
             (one("/run"), json!({"post": run(&paths)})),
             (one("/payload"), json!({"get": payload(&paths)})),
             (one("/errors/summary"), json!({"get": summary(&paths)})),
+            (one("/warnings/summary"), json!({"get": warnings(&paths)})),
         ]
     });
     Value::Object(all.collect::<Map<_, _>>())
@@ -94,6 +95,22 @@ pub(super) fn schemas() -> Value {
     json!({
         "ErrorEnvelope": error_envelope(),
         "ErrorSummary": error_summary(),
+        "WarningSummary": warning_summary(),
+        "WarningGroup": object(&["code", "count", "example"], json!({
+            "code": schema("EntryWarningCode"),
+            "count": integer(1, "The number of warnings."),
+            "example": record(
+                "The first warning of the group.",
+                &["index", "line", "pointer", "value", "detail"],
+                json!({
+                    "index": {"type": "integer", "minimum": 0},
+                    "line": {"type": "integer", "minimum": 1},
+                    "pointer": text("RFC 6901, into the entry."),
+                    "value": {"description": "The odd value."},
+                    "detail": string(),
+                }),
+            ),
+        })),
         "ErrorGroup": object(&["code", "pointer", "count", "example"], json!({
             "code": schema("EntryErrorCode"),
             "pointer": {
@@ -150,6 +167,22 @@ fn error_summary() -> Value {
     )
 }
 
+fn warning_summary() -> Value {
+    object(
+        &["warnings", "entries", "groups"],
+        json!({
+            "warnings": integer(0, "All warnings."),
+            "entries": integer(0, "The entries that have warnings."),
+            "groups": {
+                "type": "array",
+                "maxItems": SUMMARY_GROUPS_MAX,
+                "description": "Each of one code, the largest first.",
+                "items": schema("WarningGroup"),
+            },
+        }),
+    )
+}
+
 fn payload(paths: &FamilyPaths) -> Value {
     let lines = json!({
         "schema": text("One entry per line."),
@@ -197,15 +230,51 @@ fn summary(paths: &FamilyPaths) -> Value {
             },
         }],
     });
+    summary_of(
+        paths,
+        "ErrorSummary",
+        "Get the faults of a task in groups",
+        "Groups of one code at one pointer, the largest first, at most 100.",
+        example,
+    )
+}
+
+fn warnings(paths: &FamilyPaths) -> Value {
+    let example = json!({
+        "warnings": 12,
+        "entries": 12,
+        "groups": [{
+            "code": "placeholder",
+            "count": 12,
+            "example": {
+                "index": 3,
+                "line": 4,
+                "pointer": "/identities/0/email",
+                "value": "N/A",
+                "detail": "\"N/A\" is a placeholder, not a person",
+            },
+        }],
+    });
+    summary_of(
+        paths,
+        "WarningSummary",
+        "Get the warnings of a task in groups",
+        "The oddities of entries that succeeded, or would succeed, in groups of one code.",
+        example,
+    )
+}
+
+fn summary_of(
+    paths: &FamilyPaths,
+    name: &str,
+    title: &str,
+    description: &str,
+    example: Value,
+) -> Value {
     paths
-        .operation(
-            "get",
-            "ErrorSummary",
-            "Get the faults of a task in groups",
-            "Groups of one code at one pointer, the largest first, at most 100.",
-        )
+        .operation("get", name, title, description)
         .takes(["task_id", "If-None-Match"])
-        .answers(200, "The groups.", &["ETag"], &json_content(schema("ErrorSummary"), example))
+        .answers(200, "The groups.", &["ETag"], &json_content(schema(name), example))
         .answers(304, "The caller already has the groups.", &["ETag"], &Value::Null)
         .fails(&QUERY[..3])
         .fails(&[ErrorCode::NotFound, ErrorCode::Expired, ErrorCode::NotCompleted])

@@ -283,13 +283,13 @@ impl FamilyPaths {
                 }),
                 "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"core-profile-id\":\
                  \"188474421477632\"}\n",
-                "index,line,outcome,core-profile-id\r\n0,1,created,188474421477632\r\n",
+                "index,line,outcome,core-profile-id,warnings\r\n0,1,created,188474421477632,\r\n",
             ),
             Family::Issues => (
                 "ImportedIssue",
                 json!({"index": 0, "line": 1, "outcome": "created", "id": 1}),
                 "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"id\":1}\n",
-                "index,line,outcome,id,created_at,original_created_at\r\n0,1,created,1,,\r\n",
+                "index,line,outcome,id,created_at,original_created_at,warnings\r\n0,1,created,1,,,\r\n",
             ),
         };
         let content = records::content(kind, &record, line, table);

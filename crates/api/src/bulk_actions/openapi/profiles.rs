@@ -15,6 +15,9 @@ use crate::openapi::parameters::instant;
 const COUNTRY: &str = "A country: a code of ISO 3166-1, a name in English or in an official \
     language, or a short form such as `UK` or `Holland`. Case and dots of a code do not count; nor \
     do case, accents, articles and punctuation of a name.";
+const LANGUAGE: &str = "A language: a code of ISO 639-1 in any case, which is stored as sent; or a \
+                        three-letter code, a tag such as `pt-BR` or an English name, of which the \
+                        code is stored.";
 
 pub(super) fn schemas() -> Value {
     json!({
@@ -220,7 +223,7 @@ fn core_fields(patch: bool) -> Value {
     };
     let age = described("Age.", json!({"type": "number", "minimum": 0, "maximum": 150}));
     let active = json!({"type": "integer", "minimum": 0, "maximum": 253_402_300_799_999_u64});
-    let active = described("Unix milliseconds.", active);
+    let active = described("Unix milliseconds. Entries may also have a text of ISO 8601.", active);
     let tag = json!({"type": "string", "maxLength": TAG_CHARS_MAX});
     json!({
         "identities": value(
@@ -239,7 +242,7 @@ fn core_fields(patch: bool) -> Value {
         "user_vip_segment": text(patch, "VIP segmentation."),
         "user_support_status": text(patch, "Support status."),
         "accepted_t_and_c": boolean(patch, "Whether terms and conditions were accepted."),
-        "preferred_language": text(patch, "ISO 639-1 code, in any case."),
+        "preferred_language": text(patch, LANGUAGE),
         "last_active_date": value(patch, active),
     })
 }
@@ -256,7 +259,7 @@ fn app_fields(patch: bool) -> Value {
         "user_support_status": text(patch, "Support status."),
         "country": text(patch, COUNTRY),
         "city": text(patch, "City."),
-        "language": text(patch, "ISO 639-1 code, in any case."),
+        "language": text(patch, LANGUAGE),
         "app_rating": number(patch, "Rating the user gave the app."),
         "lifetime_value": number(patch, "Lifetime value."),
     })

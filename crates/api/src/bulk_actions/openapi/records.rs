@@ -96,18 +96,12 @@ fn of_all() -> Value {
                     "Only if the time was shifted: the creation time of the entry.",
                     instant(),
                 ),
-                "warnings": {
-                    "type": "array",
-                    "minItems": 1,
-                    "maxItems": WARNINGS_MAX,
-                    "description": "Oddities of the entry, which succeeded nevertheless.",
-                    "items": schema("EntryWarning"),
-                },
             }),
         ),
         "ErrorRecord": error_record(),
         "EntryFault": entry_fault(),
         "EntryWarning": entry_warning(),
+        "EntryWarningCode": warning_codes(),
         "EntryErrorCode": {
             "type": "string",
             "description": "The fault of an entry.",
@@ -142,7 +136,9 @@ const fn meaning(code: EntryErrorCode) -> &'static str {
         EntryErrorCode::TooMany => "A list or map has too many members.",
         EntryErrorCode::OutOfRange => "A number, time, URL or name is not one of those allowed.",
         EntryErrorCode::UnknownCountry => "The value is neither a code nor a name of a country.",
-        EntryErrorCode::UnknownLanguage => "The value is not a code of ISO 639-1.",
+        EntryErrorCode::UnknownLanguage => {
+            "The value does not name a language that has a code of ISO 639-1."
+        }
         other => meaning_of_records(other),
     }
 }
@@ -150,7 +146,12 @@ const fn meaning(code: EntryErrorCode) -> &'static str {
 /// When an entry has a fault that is about identities or stored records.
 const fn meaning_of_records(code: EntryErrorCode) -> &'static str {
     match code {
-        EntryErrorCode::InvalidIdentity => "An identity has no type, two types, or an empty value.",
+        EntryErrorCode::InvalidIdentity => {
+            "An identity has no type, two types, or nothing but blanks."
+        }
+        EntryErrorCode::SpreadsheetError => {
+            "A spreadsheet wrote this in place of the value, as `4.9E+12` for a phone number."
+        }
         EntryErrorCode::DuplicateIdentity => "The entry has one identity twice.",
         EntryErrorCode::IdentityConflict => {
             "Another profile has the identity; `core-profile-id` is its id, unless an earlier \
@@ -193,20 +194,27 @@ fn entry_fault() -> Value {
     )
 }
 
+fn warning_codes() -> Value {
+    let codes = names(EntryWarningCode::ALL, EntryWarningCode::as_str);
+    described(
+        "`looks_like_seconds`: a time is a number below 100,000,000,000, which is before March \
+         1973 in milliseconds. It is taken as it is. `mended_name`: the name of an attachment is \
+         stored as that of an upload would be, without folders, hidden characters and encoded \
+         words, and of a long one the last 255 characters. `unusable_url`: an attachment is stored \
+         without its URL, because it is neither `http://…`, `https://…` nor a path, or has a part \
+         `..` or hidden characters. `placeholder`: an identity is a word such as `n/a`. \
+         `suspicious_identity`: an e-mail address has not exactly one `@`, or blanks, commas or \
+         angle brackets inside. `joins_people`: an upsert adds an identity to a profile that has \
+         another one of its type. `reduced`: a language was stored without its region.",
+        words(&codes),
+    )
+}
+
 fn entry_warning() -> Value {
-    let warnings = names(EntryWarningCode::ALL, EntryWarningCode::as_str);
     object(
         &["code", "pointer", "detail", "value"],
         json!({
-            "code": described(
-                "`looks_like_seconds`: a time is a number below 100,000,000,000, which is before \
-                 March 1973 in milliseconds. It is taken as it is. `mended_name`: the name of an \
-                 attachment is stored as that of an upload would be, without folders, hidden \
-                 characters and encoded words, and of a long one the last 255 characters. \
-                 `unusable_url`: an attachment is stored without its URL, because it is neither \
-                 `http://…`, `https://…` nor a path, or has a part `..` or hidden characters.",
-                words(&warnings),
-            ),
+            "code": schema("EntryWarningCode"),
             "pointer": text("RFC 6901, into the entry: the odd value."),
             "detail": text("The cause, and how to correct it."),
             "value": {"description": "The odd value, shortened if it is long."},
@@ -222,6 +230,13 @@ fn outcome(outcomes: &[&str], ids: &[&str], own: Value) -> Value {
             "The effect of the entry; of a dry run, the effect that it would have.",
             words(outcomes),
         ),
+        "warnings": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": WARNINGS_MAX,
+            "description": "Oddities of the entry, which succeeded nevertheless.",
+            "items": schema("EntryWarning"),
+        },
     });
     let required = [&["index", "line", "outcome"], ids].concat();
     object(&required, merged([position, own]))

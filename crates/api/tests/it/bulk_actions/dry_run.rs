@@ -115,9 +115,8 @@ async fn a_dry_run_shows_what_would_change_if_it_is_asked_to() {
         let body = real.text(&path).await;
         assert_eq!(length.headers()["content-length"], body.len().to_string().as_str());
         let table = real.text(&format!("{path}?format=csv&includes=changes")).await;
-        assert!(
-            table.starts_with("index,line,outcome,core-profile-id,changes,changes_left_out\r\n")
-        );
+        let columns = "index,line,outcome,core-profile-id,warnings,changes,changes_left_out";
+        assert!(table.starts_with(&format!("{columns}\r\n")));
         let refused = real.request(Method::GET, &format!("{path}?includes=all")).send().await;
         assert_eq!(refused.unwrap().status(), 400);
     }

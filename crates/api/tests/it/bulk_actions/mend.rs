@@ -19,6 +19,7 @@ on_each_store!(
     errors_are_listed_by_page_and_by_cursor,
     errors_are_filtered_as_a_file_too,
     faults_are_summarised_in_groups,
+    warnings_are_counted_and_summarised_by_code,
     a_dry_run_is_run_once,
     a_run_needs_a_completed_dry_run_and_a_write_key,
 );
@@ -290,6 +291,47 @@ async fn faults_are_summarised_in_groups() {
     let clean = real.run("identity", "create_core_profiles", &one).await;
     let none = real.text(&format!("{}/errors/summary", this(&clean))).await;
     assert_eq!(none, "{\"faults\":0,\"entries\":0,\"groups\":[]}");
+    real.stop().await;
+}
+
+async fn warnings_are_counted_and_summarised_by_code() {
+    let real = RealServer::start().await;
+    let people = [
+        json!({"identities": [{"email": " N/A"}, {"uid": "a"}]}),
+        json!({"identities": [{"email": "ann@example.org"}]}),
+        json!({"identities": [{"email": "n/a"}, {"uid": "b"}]}),
+        json!({"identities": [{"email": "a@b@c"}]}),
+        json!({"identities": [{"email": "none"}], "age": -1}),
+    ];
+    let payload = Value::from(people.to_vec()).to_string();
+    let fields =
+        [("action", "upsert_core_profiles"), ("payload", payload.as_str()), ("dry_run", "true")];
+    let dry = real.completed(&this(&submit(&real, PATH, &fields).await.1)).await;
+    assert_eq!((&dry["warnings"], &dry["counts"]["failed"]), (&json!(4), &json!(1)), "{dry}");
+    let path = format!("{}/warnings/summary", this(&dry));
+    let summary = real.json(&path).await;
+    assert_eq!((&summary["warnings"], &summary["entries"]), (&json!(4), &json!(3)), "{summary}");
+    let groups = summary["groups"].as_array().unwrap();
+    let shown = groups.iter().map(|g| json!([g["code"], g["count"], g["example"]["pointer"]]));
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            json!(["placeholder", 2, "/identities/0/email"]),
+            json!(["joins_people", 1, "/identities/1/uid"]),
+            json!(["suspicious_identity", 1, "/identities/0/email"]),
+        ]
+    );
+    let example = &groups[0]["example"];
+    assert_eq!((&example["line"], &example["value"]), (&json!(1), &json!("N/A")));
+    let tag = real.request(Method::GET, &path).send().await.unwrap().headers()["etag"].clone();
+    let again = real.request(Method::GET, &path).header("If-None-Match", tag).send().await.unwrap();
+    assert_eq!(again.status(), 304);
+    real.store.set_placeholders(real.domain, Some("ann@".to_owned())).await.unwrap();
+    let lines = people.map(|person| person.to_string()).join("\n");
+    let task = real.run("identity", "upsert_core_profiles", &lines).await;
+    let summary = real.json(&format!("{}/warnings/summary", this(&task))).await;
+    assert_eq!(summary["groups"][0]["code"], "suspicious_identity", "{summary}");
+    assert_eq!(summary["groups"][1]["example"]["value"], "ann@example.org", "{summary}");
     real.stop().await;
 }
 

@@ -64,7 +64,15 @@ async fn fill_acme(real: &RealServer) -> Vec<(Method, String)> {
     for (family, task) in [("identity", &created), ("identity", &dry), ("issues", &import)] {
         let task = task["task_id"].as_str().unwrap();
         let at = |rest: &str| format!("v2 {family}/bulk_actions/{task}{rest}");
-        for rest in ["", "/results", "/errors", "/errors?page=1", "/errors/summary", "/payload"] {
+        for rest in [
+            "",
+            "/results",
+            "/errors",
+            "/errors?page=1",
+            "/errors/summary",
+            "/warnings/summary",
+            "/payload",
+        ] {
             paths.push((Method::GET, at(rest)));
         }
         for rest in ["/run", "/retry", "/cancel"] {

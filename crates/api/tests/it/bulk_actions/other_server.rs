@@ -8,7 +8,7 @@ use std::time::Duration;
 use caseload_api::ApiConfig;
 use caseload_location::open;
 use caseload_model::payload::Block;
-use caseload_model::profile::prepare_creates;
+use caseload_model::profile::{Placeholders, prepare_creates};
 use caseload_model::task::{Outcome, Task};
 use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
@@ -54,7 +54,10 @@ impl Other {
         let (domain, id) = (claimed.domain, &claimed.task.id);
         let bytes = self.store.payload_block(domain, id, from).await.unwrap().unwrap();
         let block = Block::decode(bytes).unwrap();
-        let work = Arc::new(ChunkWork::CreateCoreProfiles(prepare_creates(&block)));
+        let work = Arc::new(ChunkWork::CreateCoreProfiles(prepare_creates(
+            &block,
+            &Placeholders::default(),
+        )));
         let applied = self.store.apply_chunk(ApplyChunk {
             domain,
             domain_name: claimed.domain_name.clone(),

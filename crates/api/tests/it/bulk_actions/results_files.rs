@@ -63,9 +63,9 @@ async fn results_are_a_table_by_format_or_accept() {
         let text = answer.text().await.unwrap();
         let rows: Vec<&str> = text.split_terminator("\r\n").collect();
         assert_eq!(rows.len(), 301);
-        assert_eq!(rows[0], "index,line,outcome,core-profile-id");
-        assert_eq!(rows[1], "0,1,created,1666311221470000");
-        assert_eq!(rows[300], "299,300,created,1666311221470299");
+        assert_eq!(rows[0], "index,line,outcome,core-profile-id,warnings");
+        assert_eq!(rows[1], "0,1,created,1666311221470000,");
+        assert_eq!(rows[300], "299,300,created,1666311221470299,");
     }
 }
 

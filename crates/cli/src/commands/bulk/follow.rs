@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use caseload_client::{Client, Task};
 use caseload_model::task::Family;
 
+use crate::commands::fault_groups::FaultGroups;
 use crate::failure::{Done, Failure};
 use crate::printer::{counted, grouped, note};
 use crate::progress::{Progress, Unit};
@@ -17,6 +18,11 @@ const QUEUE_LINE_EVERY: Duration = Duration::from_secs(5);
 pub(super) async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
     let task = wait_with_progress(client, family, task, "entries").await?;
     note(summary(&task));
+    if task.warnings > 0 {
+        let mut groups = FaultGroups::default();
+        groups.add(&client.bulk(family).warning_summary(&task.task_id).await?, |_, line| line);
+        note(groups.message().trim_end());
+    }
     Ok(end_of(&task))
 }
 

@@ -18,6 +18,7 @@ use record::read_record;
 use serde::Deserialize;
 
 use super::bulk::{QueueNotes, summary};
+use super::fault_groups::FaultGroups;
 use super::part_file::PartFile;
 use super::submission::Submission;
 use crate::failure::{Done, Failure};
@@ -84,6 +85,7 @@ pub(crate) struct FileImport<'a> {
     progress: Progress,
     totals: Totals,
     failures: Failures,
+    warnings: FaultGroups,
     errors: Option<PartFile>,
     rejects: Option<PartFile>,
 }
@@ -111,6 +113,7 @@ impl<'a> FileImport<'a> {
             progress,
             totals: Totals::default(),
             failures: Failures::default(),
+            warnings: FaultGroups::default(),
             errors: create(&outputs.errors)?,
             rejects: create(&outputs.rejects)?,
         })
@@ -130,6 +133,9 @@ impl<'a> FileImport<'a> {
     pub(crate) fn finish(self, printer: &mut Printer) -> Result<Done, Failure> {
         self.progress.finish();
         self.failures.finish(self.rejects.is_some() || self.errors.is_some());
+        if self.totals.warnings > 0 {
+            note(format_args!("warnings:\n{}", self.warnings.message().trim_end()));
+        }
         for file in [self.errors, self.rejects].into_iter().flatten() {
             file.complete()?;
         }
@@ -148,12 +154,12 @@ impl<'a> FileImport<'a> {
         let before = if task.replayed { ", submitted before" } else { "" };
         note(format_args!("task {}: {entries}{before}", task.task_id));
         let mut ended = self.wait(&task, &place).await?;
-        self.results(&ended.task, task.replayed && ended.at_once).await?;
+        self.results(&ended.task, task.replayed && ended.at_once, &place).await?;
         // An earlier run's task may have ended before its last entry.
         while task.replayed && ended.task.counts.unprocessed > 0 {
             let retry = self.retry(&ended.task).await?;
             ended = self.wait(&retry, &place).await?;
-            self.results(&ended.task, false).await?;
+            self.results(&ended.task, false, &place).await?;
         }
         self.submission.awaits(None);
         let task = ended.task;
@@ -198,7 +204,12 @@ impl<'a> FileImport<'a> {
     }
 
     /// Counts the results. Records that an earlier run created are there already.
-    async fn results(&mut self, task: &Task, is_earlier: bool) -> Result<(), Failure> {
+    async fn results(
+        &mut self,
+        task: &Task,
+        is_earlier: bool,
+        place: &Place,
+    ) -> Result<(), Failure> {
         let bulk = self.client.bulk(self.submission.action.family());
         let mut lines = bulk.records(&task.task_id, RecordList::Results).await?.lines();
         while let Some(line) = lines.next().await? {
@@ -210,6 +221,10 @@ impl<'a> FileImport<'a> {
             }
         }
         self.totals.warnings += task.warnings;
+        if task.warnings > 0 {
+            let summary = bulk.warning_summary(&task.task_id).await?;
+            self.warnings.add(&summary, |index, line| place.line(index, line));
+        }
         Ok(())
     }
 

@@ -8,13 +8,14 @@ use crate::issue::head::{Assignee, Author, HeadContext, HeadTemplate};
 use crate::issue::reader::Reader;
 use crate::issue::{ISSUE_MODE_DEFAULT, IssuePart, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
 use crate::json::{Json, ValuePath};
+use crate::spelling::trimmed;
 use crate::time::UnixMillis;
 
 pub(super) fn read_author<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Author<'j> {
     Author {
         profile: reader.id(map, "hs_user_id"),
         name: reader.text(map, "author_name", TEXT_CHARS_MAX).unwrap_or_default(),
-        email: reader.text(map, "author_email", TEXT_CHARS_MAX).unwrap_or_default(),
+        email: reader.text(map, "author_email", TEXT_CHARS_MAX).map(trimmed).unwrap_or_default(),
     }
 }
 

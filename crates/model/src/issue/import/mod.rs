@@ -30,7 +30,7 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::json::{Json, ValuePath};
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection};
+use crate::record::{EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::{Action, Family};
 use crate::time::UnixMillis;
 use desk_addresses::FilledAddresses;
@@ -57,7 +57,6 @@ pub struct NewIssue {
     pub agents: Vec<AgentMention>,
     pub head: HeadTemplate,
     pub body: IssueBody,
-    pub warnings: Vec<EntryWarning>,
     /// The indices of messages of the desk that the entry gives no address. Theirs are filled in.
     pub unaddressed: Vec<usize>,
 }
@@ -74,9 +73,10 @@ pub fn prepare_imports_of(
     block: &Block,
 ) -> Vec<PreparedEntry<NewIssue>> {
     let addresses = FilledAddresses::new(addresses, domain);
-    let prepare_one = |entry: &Entry| PreparedEntry {
-        entry: entry.clone(),
-        item: prepare((domain, &addresses), block, entry),
+    let prepare_one = |entry: &Entry| {
+        let mut reader = Reader::default();
+        let item = prepare((domain, &addresses), block, entry, &mut reader);
+        PreparedEntry { entry: entry.clone(), item, warnings: reader.warnings }
     };
     block.entries.iter().map(prepare_one).collect()
 }
@@ -85,24 +85,24 @@ fn prepare(
     (domain, addresses): (&DomainName, &FilledAddresses<'_>),
     block: &Block,
     entry: &Entry,
+    reader: &mut Reader,
 ) -> Result<NewIssue, Rejection> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
-    let mut reader = Reader::default();
     let source = Source::new(domain, addresses, &block.base_urls, &tree);
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &ValuePath::Root)
-        .map(|map| new_issue(&source, &map, &mut reader));
+        .map(|map| new_issue(&source, &map, reader));
     if let Some(fault) = issue.as_ref().filter(|_| reader.is_good()).and_then(too_long) {
         reader.add(fault);
     }
     match issue {
-        Some(issue) if reader.is_good() => Ok(NewIssue { warnings: reader.warnings, ..issue }),
+        Some(issue) if reader.is_good() => Ok(issue),
         issue => {
             let issue = issue.and_then(|issue| issue.id);
             let named = NamedRecords { issue, ..NamedRecords::default() };
             Err(Rejection {
                 id: id_of(&tree, Action::ImportIssues),
-                faults: reader.into_faults(),
+                faults: reader.take_faults(),
                 readable: true,
                 named: issue.map(|_| Box::new(named)),
             })
@@ -177,7 +177,6 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         agents,
         head,
         body,
-        warnings: Vec::new(),
         unaddressed,
     }
 }

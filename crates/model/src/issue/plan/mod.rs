@@ -229,7 +229,7 @@ impl<'c> Planner<'c> {
         let Some(id) = issue.id else {
             if let Some(id) = self.next_id() {
                 self.plan.last_issue_id = id;
-                self.create(source, entry, issue, id, app);
+                self.create(source, issue, id, app);
             } else {
                 let detail = format!("no id is left up to {ISSUE_ID_MAX}: give one that is free");
                 let fault = EntryFault::new(EntryErrorCode::OutOfRange, "/id", detail);
@@ -238,7 +238,7 @@ impl<'c> Planner<'c> {
             return;
         };
         let Some(existing) = self.existing(id) else {
-            self.create(source, entry, issue, id, app);
+            self.create(source, issue, id, app);
             return;
         };
         let (created_at, original) = (existing.created_at, existing.original_created_at);
@@ -252,14 +252,15 @@ impl<'c> Planner<'c> {
             differing.insert(0, "created_at".to_owned());
         }
         if differing.is_empty() {
-            self.plan.records.outcome_with(entry, "unchanged", &issue.warnings, |out| {
+            let warnings = &self.entries[source].warnings;
+            self.plan.records.outcome(entry, "unchanged", warnings, |out| {
                 write_id(id, out);
                 write_shift(created_at, original, out);
             });
             return;
         }
         if self.mode.upsert {
-            self.replace(source, entry, issue, id, app);
+            self.replace(source, issue, id, app);
             return;
         }
         let other = format!("other content ({})", differing.join(", "));
@@ -328,15 +329,15 @@ impl<'c> Planner<'c> {
         })
     }
 
-    fn create(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
+    fn create(&mut self, source: usize, issue: &'c NewIssue, id: u64, app: App) {
         let at = self.take_instant(issue);
         let tell_id = !self.mode.dry_run || issue.id.is_some();
         self.add(source, issue, (id, at), app);
-        self.record(entry, "created", issue, (id, at), tell_id);
+        self.record(source, "created", (id, at), tell_id);
     }
 
     /// Plans the issue in the place of the one that has its id.
-    fn replace(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
+    fn replace(&mut self, source: usize, issue: &'c NewIssue, id: u64, app: App) {
         let Some(existing) = self.existing(id) else { return };
         let (created_at, original) = (existing.created_at, existing.original_created_at);
         let at = if is_same_instant(issue, created_at, original) {
@@ -350,7 +351,7 @@ impl<'c> Planner<'c> {
             self.plan.replaced.push(id);
         }
         self.add(source, issue, (id, at), app);
-        self.record(entry, "updated", issue, (id, at), true);
+        self.record(source, "updated", (id, at), true);
     }
 
     /// The time of creation that a new issue gets, and the one that it was to have if that is
@@ -362,13 +363,13 @@ impl<'c> Planner<'c> {
 
     fn record(
         &mut self,
-        entry: &Entry,
+        source: usize,
         outcome: &str,
-        issue: &NewIssue,
         (id, (created_at, original)): (u64, (UnixMillis, Option<UnixMillis>)),
         tell_id: bool,
     ) {
-        self.plan.records.outcome_with(entry, outcome, &issue.warnings, |out| {
+        let PreparedEntry { entry, warnings, .. } = &self.entries[source];
+        self.plan.records.outcome(entry, outcome, warnings, |out| {
             if tell_id {
                 write_id(id, out);
             }

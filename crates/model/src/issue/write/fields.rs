@@ -268,7 +268,7 @@ impl<'f> Fields<'f> {
     ) -> T {
         let mut reader = Reader::default();
         let value = read(&ValuePath::Root, &mut reader);
-        for fault in reader.into_faults() {
+        for fault in reader.take_faults() {
             let pointer = fault.pointer.unwrap_or_default();
             self.invalid(spelled, format!("{spelled} at {pointer}: {}", fault.detail));
         }

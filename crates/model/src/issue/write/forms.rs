@@ -11,7 +11,6 @@ use super::requests::{
     NoteRequest, Reference,
 };
 use crate::error_code::ErrorCode;
-use crate::fold::fold;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::issue::custom_field::read_custom_field;
 use crate::issue::limits::count_keys;
@@ -22,6 +21,7 @@ use crate::issue::{
 };
 use crate::json::{DEPTH_MAX, Json, write_string};
 use crate::parameters::ParameterFault;
+use crate::spelling::{folded_address, trimmed};
 
 /// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
@@ -83,7 +83,7 @@ pub fn read_create(pairs: &[(String, String)]) -> ParsedForm<CreateRequest> {
     let request = CreateRequest {
         body: fields.required("message-body", MESSAGE_BODY_BYTES_MAX).to_owned(),
         title: owned(fields.text("title", TEXT_CHARS_MAX)),
-        email: owned(fields.text("email", TEXT_CHARS_MAX)),
+        email: owned(fields.text("email", TEXT_CHARS_MAX).map(trimmed)),
         author_name: owned(fields.text("author-name", TEXT_CHARS_MAX)),
         end_user_id: owned(fields.text("end_user_id", FOREIGN_ID_CHARS_MAX)),
         identifier: owned(fields.text("identifier", TEXT_CHARS_MAX)),
@@ -223,7 +223,7 @@ fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
     let by_id = reference(fields, "assignee-id");
     let by_email = fields.get("assignee-email").map(|(spelled, email)| Reference {
         field: spelled.to_owned(),
-        to: AgentSelector::Email(fold(email)),
+        to: AgentSelector::Email(folded_address(email)),
     });
     match by_id {
         Some(id) if id.to == UNASSIGNED => {

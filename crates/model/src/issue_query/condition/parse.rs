@@ -5,10 +5,11 @@
 
 use super::Condition;
 use super::rules::{Compared, ConditionKey, ConditionRules};
-use crate::fold::{fold, fold_text};
+use crate::fold::fold_text;
 use crate::json::Json;
 use crate::parameters::Parameters;
 use crate::parameters::json_value::{self, FilterFaults};
+use crate::spelling::folded_address;
 
 impl ConditionRules {
     /// Reads the parameter of this name; a condition that is not given holds for every record.
@@ -21,7 +22,7 @@ impl ConditionRules {
     fn folding(self) -> Option<fn(&str) -> String> {
         match self.compared {
             Compared::Exactly => None,
-            Compared::Folded => Some(fold),
+            Compared::Address => Some(folded_address),
             Compared::AsTexts => Some(fold_text),
         }
     }

@@ -29,8 +29,8 @@ pub(crate) const ALL_KEYS: &[ConditionKey] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     Exactly,
-    /// Without case.
-    Folded,
+    /// Without case and blanks around it.
+    Address,
     /// As a part of a text, without case.
     AsTexts,
 }

@@ -3,8 +3,9 @@ import { base, call, can, has, tasks } from "./api.js";
 import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
 import { write } from "./json.js";
 import { count, span, things, time } from "./format.js";
-import { bar, button, crumbs, dialog, head, notice, pill } from "./ui.js";
+import { bar, button, crumbs, dialog, head, notice, pill, refused } from "./ui.js";
 import { fill, h, update } from "./view.js";
+import { warningWords, warningsOf, warningsView } from "./warnings.js";
 
 const POLL_SECONDS = 20;
 /** How often the title of a hidden tab follows the task. */
@@ -21,7 +22,7 @@ export default async function taskScreen(/** @type {any} */ context) {
   const screen = new TaskScreen(context, task);
   screen.draw(task);
   if (task.status !== "completed") screen.follow();
-  else screen.showChanges();
+  else screen.showEnd().catch(refused);
   keys({ Escape: () => back("imports") });
   const list = h("a", { href: up("imports") }, "Imports");
   return [crumbs(list, h("span", { class: "faint mono" }, id)), ...screen.parts()];
@@ -41,6 +42,8 @@ class TaskScreen {
     this.actions = h("div", { class: "row actions-row" });
     this.rest = h("div", { class: "columns" });
     this.changes = h("div");
+    this.oddities = h("div");
+    this.warnings = /** @type {any[]} */ ([]);
     this.shownJson = h("pre", { tabindex: 0 });
     this.json = h(
       "details",
@@ -50,7 +53,7 @@ class TaskScreen {
     );
   }
   parts() {
-    return [this.top, this.actions, this.changes, this.rest, this.json];
+    return [this.top, this.actions, this.oddities, this.changes, this.rest, this.json];
   }
   /** A path of the task. */
   path(rest = "") {
@@ -190,7 +193,8 @@ class TaskScreen {
     const text =
       `The dry run says: ${things(succeeded, "entry", "entries")} would succeed, ` +
       `${count(failed)} would fail. A new task applies them now.`;
-    return this.again("run", "Run it?", h("p", null, text), total);
+    const odd = this.warnings.length > 0 && h("p", null, `Odd: ${warningWords(this.warnings)}.`);
+    return this.again("run", "Run it?", [h("p", null, text), odd], total);
   }
   /** Makes a new task of entries of this one, and shows it. */
   async again(
@@ -208,8 +212,10 @@ class TaskScreen {
     notice("a new task has begun");
     this.go(`task/${this.family}/${made.task_id}`);
   }
-  async showChanges() {
+  async showEnd() {
     const { family, id, signal, task } = this;
+    this.warnings = await warningsOf(task, family, signal);
+    fill(this.oddities, this.warnings.length > 0 && warningsView(this.warnings));
     if (!task.dry_run || !hasChanges(task.action)) return;
     const found = noChanges();
     await addChanges(found, family, encodeURIComponent(id), 0, signal);
@@ -234,7 +240,7 @@ class TaskScreen {
         if (!signal.aborted) await this.pause(AGAIN_MS);
       }
     }
-    if (!signal.aborted) this.showChanges();
+    if (!signal.aborted) this.showEnd().catch(refused);
   }
   /** Draws events until the task is over or the tab is hidden. Returns if the stream worked. */
   events() {

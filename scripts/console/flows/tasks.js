@@ -160,6 +160,30 @@ export const tasks = [
     },
   ],
   [
+    "what is odd about entries is said before a dry run is made real",
+    async ({ server, open }) => {
+      const dry = await server.task(
+        "identity",
+        "upsert_core_profiles",
+        [
+          { identities: [{ email: "N/A" }, { uid: "odd a" }] },
+          { identities: [{ email: "n/a" }, { uid: "odd b" }] },
+          { identities: [{ email: "<b>no</b>" }] },
+        ],
+        { dry_run: "true" },
+      );
+      const page = await open({ path: `task/identity/${dry.task_id}` });
+      await page.getByRole("heading", { name: "4 warnings" }).waitFor();
+      const rows = page.getByRole("region", { name: "Warnings: table" }).locator("tbody tr");
+      assert.equal(await rows.count(), 3);
+      await rows.filter({ hasText: "joins people" }).getByText("odd a").waitFor();
+      await rows.filter({ hasText: "<b>no</b>" }).waitFor();
+      await page.getByRole("button", { name: "Run it: 3 entries" }).click();
+      await page.getByText("Odd: 2 look like placeholders, 1 joins people").waitFor();
+      await page.keyboard.press("Escape");
+    },
+  ],
+  [
     "a dry run is run after it was said what that does",
     async ({ server, open }) => {
       const dry = await server.task(

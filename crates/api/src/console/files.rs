@@ -63,6 +63,7 @@ static FILES: &[(&str, &[u8])] = files! {
     "task.js"
     "ui.js"
     "view.js"
+    "warnings.js"
 };
 
 /// The page: the only file whose text is completed.

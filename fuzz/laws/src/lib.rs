@@ -34,6 +34,7 @@ mod profile_rows;
 mod profiles;
 mod request;
 mod second;
+mod table;
 mod updates;
 mod urlencoded;
 mod words;
@@ -61,7 +62,7 @@ const MANY: u32 = 1500;
 const FEW: u32 = 200;
 
 /// All laws, by name.
-pub const LAWS: [Law; 27] = [
+pub const LAWS: [Law; 28] = [
     law("authorization", authorization::holds, words::AUTHORIZATION, MANY),
     law("block", block::holds, &[], MANY),
     law("conditions", conditions::holds, issue_words::CONDITIONS, MANY),
@@ -86,6 +87,7 @@ pub const LAWS: [Law; 27] = [
     law("profile_query", profile_query::holds, words::PROFILE_QUERY, MANY),
     law("profile_rows", profile_rows::holds, words::PROFILE_ROWS, MANY),
     law("profiles", profiles::holds, words::PROFILES, MANY),
+    law("table", table::holds, words::TABLE, MANY),
     law("updates", updates::holds, words::PROFILES, MANY),
     law("urlencoded", urlencoded::holds, words::FORM, MANY),
     law("writing", writing::holds, issue_words::WRITING, MANY),

@@ -283,3 +283,23 @@ pub(crate) const PROFILE_ROWS: &[&str] = &[
     "\"",
     "\r",
 ];
+
+pub(crate) const TABLE: &[&str] = &[
+    "\"",
+    "\"\"",
+    ",",
+    ";",
+    "\t",
+    "|",
+    "\n",
+    "\r\n",
+    "\r",
+    "sep=;\n",
+    "\u{feff}",
+    "a,b\n",
+    "\"a\"",
+    "ü",
+    "\u{1f600}",
+    " ",
+    "\0",
+];

@@ -101,6 +101,7 @@ short_runs! {
     profile_query,
     profile_rows,
     profiles,
+    table,
     updates,
     urlencoded,
     writing,

@@ -2,9 +2,10 @@
 //! groups first, each with the line and the detail of its first one.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
-use caseload_client::ErrorSummary;
+use caseload_client::{ErrorGroup, ErrorSummary};
 
 use crate::failure::Failure;
 use crate::printer::{Printer, aligned, grouped};
@@ -37,17 +38,32 @@ impl FaultGroups {
     /// Adds the faults of a task. `line` gives the line to show for an index and a line of it.
     pub(crate) fn add(&mut self, summary: &ErrorSummary, line: impl Fn(u64, u64) -> u64) {
         self.faults += summary.faults;
-        for group in &summary.groups {
-            let key = (group.code.clone(), group.pointer.clone());
-            let at = *self.known.entry(key).or_insert_with(|| {
-                let pointer = group.pointer.as_ref().or(group.example.pointer.as_ref());
-                let (code, pointer) = (group.code.clone(), pointer.cloned());
-                let example = group.example.detail.clone();
-                let line = line(group.example.index, group.example.line);
-                self.groups.push(Group { code, pointer, count: 0, line, example });
-                self.groups.len() - 1
-            });
-            self.groups[at].count += group.count;
+        for ErrorGroup { code, pointer, count, example } in &summary.groups {
+            let shown = pointer.as_ref().or(example.pointer.as_ref()).cloned();
+            let line = line(example.index, example.line);
+            let (code, example) = (code.clone(), example.detail.clone());
+            self.group(
+                pointer.clone(),
+                Group { code, pointer: shown, count: *count, line, example },
+            );
+        }
+    }
+
+    /// Adds a fault that no task has.
+    pub(crate) fn add_fault(&mut self, code: &str, line: u64, detail: &str) {
+        self.faults += 1;
+        let (code, example) = (code.to_owned(), detail.to_owned());
+        self.group(None, Group { code, pointer: None, count: 1, line, example });
+    }
+
+    /// Adds a group to the one of its code and pointer, whose example remains.
+    fn group(&mut self, pointer: Option<String>, group: Group) {
+        match self.known.entry((group.code.clone(), pointer)) {
+            Entry::Occupied(at) => self.groups[*at.get()].count += group.count,
+            Entry::Vacant(new) => {
+                new.insert(self.groups.len());
+                self.groups.push(group);
+            }
         }
     }
 

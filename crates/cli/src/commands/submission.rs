@@ -11,7 +11,7 @@ use caseload_model::task::Action;
 use parking_lot::Mutex;
 
 use crate::failure::Failure;
-use crate::payload_file::{CsvFault, Part, PartKeys, RunName, SplitError};
+use crate::payload_file::{HeaderFault, Part, PartKeys, RunName, SplitError};
 use crate::printer::counted;
 use crate::resume_command::next_command;
 
@@ -168,7 +168,7 @@ impl Submission {
                     SplitError::ArrayToRename => {
                         failure.with_hint("`jq -c '.[]' FILE` turns an array into lines")
                     }
-                    SplitError::Table(CsvFault::Header(_)) => failure.with_hint(
+                    SplitError::Header(HeaderFault::Columns(_)) => failure.with_hint(
                         "--map 'COLUMN=FIELD' reads a column as a field, --map 'COLUMN=' leaves it \
                          out",
                     ),

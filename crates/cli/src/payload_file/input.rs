@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use caseload_files::{Packing, packing};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::failure::Failure;
 
-/// The first bytes of a gzip file and of a zstd frame.
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes that show whether a file is compressed.
+const MAGIC_BYTES: u64 = 4;
 /// Bytes that are read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -48,17 +48,18 @@ impl Input {
         let read = Arc::new(AtomicU64::new(0));
         let mut source = Counting { source, read: Arc::clone(&read) };
         let mut head = Vec::new();
-        source.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
-        let is_gzip = head.starts_with(GZIP);
-        let is_zstd = head.starts_with(ZSTD);
+        source.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
+        let packing = packing(&head);
         let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
-        let reader: Box<dyn BufRead + Send> = if is_gzip {
-            Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(whole)))
-        } else if is_zstd {
-            let decoder = zstd::stream::read::Decoder::with_buffer(whole)?;
-            Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
-        } else {
-            Box::new(whole)
+        let reader: Box<dyn BufRead + Send> = match packing {
+            Some(Packing::Gzip) => {
+                Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(whole)))
+            }
+            Some(Packing::Zstd) => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(whole)?;
+                Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
+            }
+            None => Box::new(whole),
         };
         Ok(Self { reader, length, read })
     }

@@ -72,7 +72,7 @@ impl<R: BufRead> LineSplitter<R> {
             entries: run.entries,
             entries_before: self.entries,
             lines_before: self.lines,
-            rows: Vec::new(),
+            ..Part::default()
         };
         self.entries += run.entries;
         self.lines += run.lines;

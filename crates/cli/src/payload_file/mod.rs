@@ -4,6 +4,7 @@
 
 mod array;
 mod csv;
+mod decoded;
 mod input;
 mod keys;
 mod lines;
@@ -11,8 +12,8 @@ mod part;
 mod reader;
 mod renames;
 
-pub(crate) use csv::{CsvFault, TableForm};
+pub(crate) use csv::{HeaderFault, TableForm};
 pub(crate) use input::Input;
 pub(crate) use keys::{PartKeys, RunName};
-pub(crate) use part::{Part, PartLimits, SplitError};
+pub(crate) use part::{FaultyRow, Part, PartLimits, SplitError};
 pub(crate) use reader::{Forms, PartReader};

@@ -3,9 +3,10 @@
 
 use std::io;
 
+use caseload_files::{FormatFault, Row, RowFault, TextFault};
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 
-use super::csv::CsvFault;
+use super::csv::HeaderFault;
 
 /// Longest line or element in bytes. No server accepts a longer entry.
 pub(super) const ENTRY_BYTES_MAX: usize = 64 << 20;
@@ -45,6 +46,38 @@ pub(crate) struct Part {
     /// The line of the file on which each entry begins, if the lines of the part are not those of
     /// the file.
     pub(crate) rows: Vec<u64>,
+    /// The rows of a table that cannot be read.
+    pub(crate) faults: Vec<FaultyRow>,
+}
+
+/// A row of a table that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FaultyRow {
+    /// The line of the file on which it begins.
+    pub(crate) line: u64,
+    pub(crate) code: &'static str,
+    pub(crate) detail: String,
+    /// The row as it is in the file.
+    pub(crate) raw: String,
+}
+
+impl FaultyRow {
+    pub(super) fn too_many_cells(row: &Row<'_>, width: usize) -> Self {
+        let detail = format!(
+            "the row has {} cells, and the header has {width} columns; is a quote missing?",
+            row.cells()
+        );
+        Self { line: row.line, code: "too_many_cells", detail, raw: row.raw.to_owned() }
+    }
+}
+
+impl From<RowFault<'_>> for FaultyRow {
+    fn from(fault: RowFault<'_>) -> Self {
+        let RowFault { code, row_line: row, line, column, detail, raw } = fault;
+        let line = if line == row { String::new() } else { format!("line {line}, ") };
+        let detail = format!("{line}column {column}: {detail}");
+        Self { line: row, code, detail, raw: raw.to_owned() }
+    }
 }
 
 impl Part {
@@ -63,7 +96,7 @@ impl Part {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SplitError {
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("line {0} is longer than 64 MiB; is this a file with one JSON map per line?")]
     LineTooLong(u64),
     #[error("element {0} of the array is longer than 64 MiB")]
@@ -75,5 +108,18 @@ pub(crate) enum SplitError {
     #[error("it is one JSON array, and --map takes JSON lines or CSV")]
     ArrayToRename,
     #[error(transparent)]
-    Table(#[from] CsvFault),
+    Header(#[from] HeaderFault),
+    #[error(transparent)]
+    Format(#[from] FormatFault),
+    #[error("it is a workbook, and workbooks are not read yet: save it as CSV in UTF-8")]
+    Workbook,
+    #[error(transparent)]
+    Text(#[from] TextFault),
+}
+
+impl From<io::Error> for SplitError {
+    /// A source that is decoded gives the faults of its text as errors of reading.
+    fn from(error: io::Error) -> Self {
+        error.downcast::<TextFault>().map_or_else(Self::Io, Self::Text)
+    }
 }

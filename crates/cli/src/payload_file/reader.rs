@@ -3,16 +3,16 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
+use caseload_files::{Format, HEAD_BYTES, detect, has_mark};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::array::ArraySplitter;
-use super::csv::{AfterFirst, CsvSplitter, TableForm};
+use super::csv::{CsvSplitter, TableForm};
+use super::decoded::Decoded;
 use super::input::Input;
 use super::lines::LineSplitter;
 use super::part::{Part, PartLimits, SplitError};
 use super::renames::rename_in_lines;
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 type Source = Box<dyn BufRead + Send>;
 type ReadPart = (Splitter, Result<Option<Part>, SplitError>);
@@ -37,7 +37,7 @@ enum Splitter {
     Lines(LineSplitter<Source>),
     RenamedLines(LineSplitter<Source>, Vec<(String, String)>),
     Array(ArraySplitter<Source>),
-    Table(Box<CsvSplitter<AfterFirst<Source>>>),
+    Table(Box<CsvSplitter<Source>>),
 }
 
 impl PartReader {
@@ -86,44 +86,36 @@ impl Splitter {
         }
     }
 
-    /// Finds out the form of a file by its first byte that is not blank.
+    /// Finds out the form of a file by its first bytes.
     fn of_form(mut source: Source, limits: PartLimits, forms: &Forms) -> Result<Self, SplitError> {
-        let (start, first) = blank_start(&mut source)?;
-        if first == Some(b'[') {
-            return match forms {
-                Forms::Profiles(form) if !form.renames.is_empty() => Err(SplitError::ArrayToRename),
-                _ => Ok(Self::Array(ArraySplitter::new(source, limits))),
-            };
+        let table = match forms {
+            Forms::Profiles(form) => Some(form),
+            Forms::LinesOrArray => None,
+        };
+        let encoding = table.and_then(|form| form.options.encoding);
+        let mut head = Vec::new();
+        source.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        let format = detect(&head, encoding)?;
+        let is_plain = encoding.is_none() && !has_mark(&head);
+        let mut whole: Source = Box::new(Cursor::new(head).chain(source));
+        if let (Format::Table, Some(form)) = (format, table) {
+            return Ok(Self::Table(Box::new(CsvSplitter::new(whole, form, limits))));
         }
-        if let (Forms::Profiles(form), Some(first)) = (forms, first)
-            && first != b'{'
-        {
-            let start = start.strip_prefix(BOM).unwrap_or(&start).to_vec();
-            let whole: Source = Box::new(Cursor::new(start).chain(source));
-            return Ok(Self::Table(Box::new(CsvSplitter::start(whole, form, limits)?)));
+        if !is_plain {
+            whole = Box::new(Decoded::new(whole, encoding));
         }
-        let whole: Source = Box::new(Cursor::new(start).chain(source));
-        let lines = LineSplitter::new(whole, limits);
-        Ok(match forms {
-            Forms::Profiles(form) if !form.renames.is_empty() => {
-                Self::RenamedLines(lines, form.renames.clone())
+        let renames = table.map(|form| form.renames.clone()).filter(|renames| !renames.is_empty());
+        match (format, renames) {
+            (Format::Workbook, _) => Err(SplitError::Workbook),
+            (Format::Array, Some(_)) => Err(SplitError::ArrayToRename),
+            (Format::Array, None) => Ok(Self::Array(ArraySplitter::new(whole, limits))),
+            // Of a table, the server refuses each line, because it is not JSON.
+            (Format::Lines | Format::Table, None) => {
+                Ok(Self::Lines(LineSplitter::new(whole, limits)))
             }
-            _ => Self::Lines(lines),
-        })
-    }
-}
-
-/// Takes the byte order mark and the white space at the start of a file, and returns the byte that
-/// follows them.
-fn blank_start(source: &mut Source) -> io::Result<(Vec<u8>, Option<u8>)> {
-    let mut start = Vec::new();
-    loop {
-        let Some(&byte) = source.fill_buf()?.first() else { return Ok((start, None)) };
-        let is_bom = start.len() < BOM.len() && BOM.starts_with(&start) && byte == BOM[start.len()];
-        if !is_bom && !byte.is_ascii_whitespace() {
-            return Ok((start, Some(byte)));
+            (Format::Lines | Format::Table, Some(renames)) => {
+                Ok(Self::RenamedLines(LineSplitter::new(whole, limits), renames))
+            }
         }
-        start.push(byte);
-        source.consume(1);
     }
 }

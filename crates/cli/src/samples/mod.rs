@@ -12,5 +12,3 @@ mod splitmix;
 pub(crate) use faults::with_faults;
 pub(crate) use issues::{apps, issue_lines};
 pub(crate) use profiles::profile_lines;
-#[cfg(test)]
-pub(crate) use splitmix::SplitMix;

@@ -6,6 +6,7 @@ use caseload_client::ErrorSummary;
 use super::place::Place;
 use super::record::{EntryFault, ErrorRecord};
 use crate::commands::fault_groups::FaultGroups;
+use crate::payload_file::FaultyRow;
 use crate::printer::{counted, note};
 
 /// Failed entries that are printed one by one.
@@ -30,6 +31,16 @@ impl Failures {
             note(fault_line(place.line(error.index, error.line), error));
         }
         self.failed += 1;
+    }
+
+    /// Adds a row that was not sent, and prints it if it is one of the first.
+    pub(super) fn add_row(&mut self, row: &FaultyRow) {
+        let FaultyRow { line, code, detail, .. } = row;
+        if self.failed < FAILURES_PRINTED_MAX {
+            note(format_args!("line {line}: {code}: {detail}"));
+        }
+        self.failed += 1;
+        self.groups.add_fault(code, *line, detail);
     }
 
     /// Adds the faults of a task.

@@ -16,13 +16,14 @@ use failures::Failures;
 use place::Place;
 use record::read_record;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::bulk::{QueueNotes, summary};
 use super::fault_groups::FaultGroups;
 use super::part_file::PartFile;
 use super::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::payload_file::{Part, PartKeys};
+use crate::payload_file::{FaultyRow, Part, PartKeys};
 use crate::printer::{Printer, grouped, note};
 use crate::progress::{Progress, Unit};
 
@@ -121,6 +122,18 @@ impl<'a> FileImport<'a> {
 
     /// Submits one part, waits for its task and reads the results and errors.
     pub(crate) async fn part(&mut self, part: Part) -> Result<(), Failure> {
+        for row in &part.faults {
+            self.failures.add_row(row);
+            if let Some(file) = &mut self.errors {
+                let FaultyRow { line, code, detail, raw } = row;
+                let errors = [json!({"code": code, "detail": detail})];
+                let record = json!({"line": line, "errors": errors, "raw": raw});
+                file.write(format!("{record}\n").as_bytes())?;
+            }
+        }
+        if part.entries == 0 {
+            return Ok(());
+        }
         self.run(part).await.map_err(|failure| self.submission.stopped(failure))
     }
 

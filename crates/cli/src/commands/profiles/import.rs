@@ -1,12 +1,13 @@
 //! `caseload profiles import`: imports a file of people, in as many tasks as it needs. A file is
-//! read to its end once before anything is sent, so that a fault of the file, for example an open
-//! quote, leaves nothing half done. Standard input can only be read once: a fault in it ends the
+//! read to its end once before anything is sent, so that a fault of the file, for example another
+//! encoding, leaves nothing half done. Standard input can only be read once: a fault in it ends the
 //! import after the parts before it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use caseload_client::Client;
+use caseload_files::{Encoding, TableOptions};
 use caseload_model::task::Action;
 use clap::Args;
 use clap::builder::FalseyValueParser;
@@ -17,7 +18,7 @@ use crate::commands::file_import::{FileImport, OutputArgs};
 use crate::commands::session::block_on_or;
 use crate::commands::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::payload_file::{Forms, Input, PartLimits, PartReader, TableForm};
+use crate::payload_file::{Forms, Input, PartLimits, PartReader, SplitError, TableForm};
 use crate::printer::Printer;
 use crate::progress::{Progress, Unit};
 
@@ -39,11 +40,14 @@ pub(crate) struct ImportArgs {
     #[arg(long = "map", env = "CASELOAD_MAP", value_name = "COLUMN=FIELD",
           value_parser = parse_map)]
     renames: Vec<(String, String)>,
-    /// The character between two cells of CSV, or tab; without it a comma, or a semicolon or tab if
-    /// the header has no comma
+    /// The character between two cells of CSV, or tab; without it, the first rows show it
     #[arg(long, env = "CASELOAD_DELIMITER", value_name = "CHARACTER",
           value_parser = parse_delimiter)]
     delimiter: Option<u8>,
+    /// The encoding of the file, such as windows-1252; without it, UTF-8, or UTF-16 with a byte
+    /// order mark
+    #[arg(long, env = "CASELOAD_ENCODING", value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Write nothing, but report what the import would do
     #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
     dry_run: bool,
@@ -80,8 +84,8 @@ impl ImportArgs {
     }
 
     fn parts(&self, action: Action, input: Input) -> PartReader {
-        let (delimiter, renames) = (self.delimiter, self.renames.clone());
-        let form = TableForm { action, delimiter, renames };
+        let options = TableOptions { delimiter: self.delimiter, encoding: self.encoding };
+        let form = TableForm { action, options, renames: self.renames.clone() };
         PartReader::start(input, PartLimits::IMPORT, Forms::Profiles(form))
     }
 }
@@ -98,7 +102,7 @@ async fn import(
     let progress = Progress::new(what, entries, Unit::Count);
     let mut parts = args.parts(submission.action, input);
     let mut import = FileImport::start(client, submission, &args.outputs, progress)?;
-    while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {
+    while let Some(part) = parts.next().await.map_err(|error| unreadable(submission, &error))? {
         import.part(part).await?;
     }
     import.finish(printer)
@@ -117,12 +121,22 @@ async fn check(args: &ImportArgs, submission: &Submission) -> Result<Option<u64>
     let read = input.read.clone();
     let mut parts = args.parts(submission.action, input);
     let mut entries = 0;
-    while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {
+    while let Some(part) = parts.next().await.map_err(|error| unreadable(submission, &error))? {
         entries = part.last();
         progress.reached(read.load(Ordering::Relaxed));
     }
     progress.finish();
     Ok(Some(entries))
+}
+
+fn unreadable(submission: &Submission, error: &SplitError) -> Failure {
+    let failure = submission.unreadable(error);
+    match error {
+        SplitError::Text(fault) if !fault.is_cut() => {
+            failure.with_hint("--encoding NAME names the encoding of a file")
+        }
+        _ => failure,
+    }
 }
 
 /// Parses `COLUMN=FIELD`. A column's name may have `=`.

@@ -1,97 +1,141 @@
 //! Makes each row of a table an entry, and cuts the entries into parts of JSON lines. A part knows
-//! the line of the file on which each of its rows begins.
+//! the line of the file on which each of its rows begins, and the rows that cannot be read.
 
-use std::io::{BufRead, Chain, Cursor, Read};
+use std::collections::VecDeque;
+use std::io::BufRead;
 
+use caseload_files::{COLUMNS_MAX, Record, Row, RowFault, TableReader};
 use caseload_model::profile::{ColumnFault, RowColumns};
 
-use super::rows::{COLUMNS_MAX, CsvFault, Row, RowError, Rows};
-use super::{TableForm, delimiter_of};
-use crate::payload_file::part::{Part, PartLimits, SplitError};
+use super::{HeaderFault, TableForm};
+use crate::payload_file::part::{FaultyRow, Part, PartLimits, SplitError};
 
-/// Bytes of the first line in which the delimiter is looked for.
-const FIRST_LINE_BYTES: u64 = 1 << 20;
-
-/// A table whose first line has been read.
-pub(crate) type AfterFirst<R> = Chain<Cursor<Vec<u8>>, R>;
+/// Bytes that are read at a time. Their rows are in memory at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Cuts a table into parts.
 pub(crate) struct CsvSplitter<R> {
-    rows: Rows<R>,
-    columns: RowColumns,
-    width: usize,
+    source: R,
+    reader: TableReader,
+    rows: RowsOfProfiles,
     limits: PartLimits,
-    /// An entry that belongs to the next part, and its line.
-    pending: Option<(Vec<u8>, u64)>,
+    is_ended: bool,
     entries: u64,
 }
 
+/// The rows that have been read and are in no part yet.
+struct RowsOfProfiles {
+    form: TableForm,
+    /// The columns of the header, and how many there are.
+    header: Option<Result<(RowColumns, usize), HeaderFault>>,
+    ready: VecDeque<Item>,
+}
+
+enum Item {
+    /// An entry as a line, and the line of its row.
+    Entry(Vec<u8>, u64),
+    Fault(FaultyRow),
+}
+
 impl<R: BufRead> CsvSplitter<R> {
-    /// Reads the header.
-    pub(crate) fn start(
-        mut reader: R,
-        form: &TableForm,
-        limits: PartLimits,
-    ) -> Result<CsvSplitter<AfterFirst<R>>, SplitError> {
-        let mut first = Vec::new();
-        reader.by_ref().take(FIRST_LINE_BYTES).read_until(b'\n', &mut first)?;
-        let delimiter = form.delimiter.unwrap_or_else(|| delimiter_of(&first));
-        let mut rows = Rows::new(Cursor::new(first).chain(reader), delimiter);
-        let (columns, width) = match rows.next()? {
-            Some(header) => (columns(header, form)?, header.cells),
-            None => (RowColumns::default(), 0),
-        };
-        Ok(CsvSplitter { rows, columns, width, limits, pending: None, entries: 0 })
+    pub(crate) fn new(source: R, form: &TableForm, limits: PartLimits) -> Self {
+        let reader = TableReader::new(form.options);
+        let rows = RowsOfProfiles { form: form.clone(), header: None, ready: VecDeque::new() };
+        Self { source, reader, rows, limits, is_ended: false, entries: 0 }
     }
 
     /// The next part; `None` at the end of the file.
     pub(crate) fn next(&mut self) -> Result<Option<Part>, SplitError> {
         let mut part = Part { entries_before: self.entries, ..Part::default() };
-        loop {
-            let next = match self.pending.take() {
-                Some(entry) => Some(entry),
-                None => self.next_entry()?,
-            };
-            let Some((entry, line)) = next else { break };
-            let is_full = part.entries >= self.limits.entries as u64
-                || part.entries > 0 && part.bytes.len() + entry.len() > self.limits.bytes;
-            if is_full {
-                self.pending = Some((entry, line));
+        let (mut items, mut bytes) = (0, 0);
+        while let Some(item) = self.next_item()? {
+            items += 1;
+            bytes += item.bytes();
+            if items > 1 && (items > self.limits.entries || bytes > self.limits.bytes) {
+                self.rows.ready.push_front(item);
                 break;
             }
-            part.bytes.extend_from_slice(&entry);
-            part.rows.push(line);
-            part.entries += 1;
+            match item {
+                Item::Entry(entry, line) => {
+                    part.bytes.extend_from_slice(&entry);
+                    part.rows.push(line);
+                    part.entries += 1;
+                }
+                Item::Fault(fault) => part.faults.push(fault),
+            }
         }
         self.entries += part.entries;
         part.lines_before = part.rows.first().map_or(0, |line| line - 1);
-        Ok((part.entries > 0).then_some(part))
+        Ok((items > 0).then_some(part))
     }
 
-    /// The entry of the next row that has any value, as a line, and the line of the row.
-    fn next_entry(&mut self) -> Result<Option<(Vec<u8>, u64)>, SplitError> {
-        while let Some(row) = self.rows.next()? {
-            if row.cells != self.width {
-                let (line, cells, columns) = (row.line, row.cells, self.width);
-                return Err(CsvFault::Cells { line, cells, columns }.into());
+    fn next_item(&mut self) -> Result<Option<Item>, SplitError> {
+        while self.rows.ready.is_empty() && !self.is_ended {
+            let bytes = self.source.fill_buf()?;
+            let taken = bytes.len().min(PIECE_BYTES);
+            let rows = &mut self.rows;
+            if taken == 0 {
+                self.is_ended = true;
+                self.reader.finish(&mut |record| rows.take(record))?;
+            } else {
+                self.reader.feed(&bytes[..taken], &mut |record| rows.take(record))?;
             }
-            let mut entry = Vec::new();
-            if self.columns.write_entry(|at| row.cell(at), &mut entry) {
-                entry.push(b'\n');
-                return Ok(Some((entry, row.line)));
+            self.source.consume(taken);
+            if let Some(Err(fault)) = &self.rows.header {
+                return Err(fault.clone().into());
             }
         }
-        Ok(None)
+        Ok(self.rows.ready.pop_front())
+    }
+}
+
+impl Item {
+    const fn bytes(&self) -> usize {
+        match self {
+            Self::Entry(entry, _) => entry.len(),
+            Self::Fault(fault) => fault.raw.len(),
+        }
+    }
+}
+
+impl RowsOfProfiles {
+    /// Takes the header, or a row; a row without any value is skipped.
+    fn take(&mut self, record: Record<'_>) {
+        let item = match (&self.header, record) {
+            (Some(Err(_)), _) => return,
+            (None, Record::Row(row)) => {
+                let header = columns(&row, &self.form).map(|columns| (columns, row.cells()));
+                self.header = Some(header);
+                return;
+            }
+            (None, Record::Fault(RowFault { line, column, detail: why, .. })) => {
+                self.header = Some(Err(HeaderFault::Grammar { line, column, why }));
+                return;
+            }
+            (Some(Ok((_, width))), Record::Row(row)) if row.cells() > *width => {
+                Item::Fault(FaultyRow::too_many_cells(&row, *width))
+            }
+            (Some(Ok((columns, _))), Record::Row(row)) => {
+                let mut entry = Vec::new();
+                if !columns.write_entry(|at| row.cell(at), &mut entry) {
+                    return;
+                }
+                entry.push(b'\n');
+                Item::Entry(entry, row.line)
+            }
+            (Some(Ok(_)), Record::Fault(fault)) => Item::Fault(fault.into()),
+        };
+        self.ready.push_back(item);
     }
 }
 
 /// Reads the header: renames its columns and finds their places in an entry.
-fn columns(header: &Row, form: &TableForm) -> Result<RowColumns, CsvFault> {
-    if header.cells > COLUMNS_MAX {
-        let why = format!("it has {} columns; at most {COLUMNS_MAX} are read", header.cells);
-        return Err(CsvFault::Header(vec![why]));
+fn columns(header: &Row<'_>, form: &TableForm) -> Result<RowColumns, HeaderFault> {
+    if header.cells() > COLUMNS_MAX {
+        let why = format!("it has {} columns; at most {COLUMNS_MAX} are read", header.cells());
+        return Err(HeaderFault::Columns(vec![why]));
     }
-    let given: Vec<&str> = (0..header.cells).map(|at| header.cell(at).trim()).collect();
+    let given: Vec<&str> = (0..header.cells()).map(|at| header.cell(at).trim()).collect();
     let unknown = form.renames.iter().filter(|(column, _)| !given.contains(&column.as_str()));
     let mut faults: Vec<String> =
         unknown.map(|(column, _)| format!("--map {column:?}: there is no such column")).collect();
@@ -109,15 +153,6 @@ fn columns(header: &Row, form: &TableForm) -> Result<RowColumns, CsvFault> {
     }
     match read {
         Ok(columns) if faults.is_empty() => Ok(columns),
-        _ => Err(CsvFault::Header(faults)),
-    }
-}
-
-impl From<RowError> for SplitError {
-    fn from(error: RowError) -> Self {
-        match error {
-            RowError::Io(error) => Self::Io(error),
-            RowError::Fault(fault) => Self::Table(fault),
-        }
+        _ => Err(HeaderFault::Columns(faults)),
     }
 }

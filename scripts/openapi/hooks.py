@@ -157,7 +157,7 @@ def filter_case(context, case):
     `page` x `page-size` is at most 50000; `page`, `cursor` and `after` exclude each other, and
     `count` needs one of the last two. A stream has no `page`, only a table has `columns`, and a page
     is not downloaded. Groups differ. An edit has a field that changes something. An empty list is
-    taken for an empty map. `upsert` goes with one action, and a token is never invented. Also left
+    taken for an empty map. `tags` replaces all tags, and a tag is added or removed. `upsert` goes with one action, and a token is never invented. Also left
     out is a single wrong parameter of which `map_case` would leave
     nothing.
     """
@@ -167,6 +167,8 @@ def filter_case(context, case):
             return False
     body = case.body if isinstance(case.body, dict) else {}
     if changes_nothing(case) or [] in (body.get("meta"), body.get("custom_fields")):
+        return False
+    if sum(name in body for name in ("tags", "add_tags", "remove_tags")) > 1:
         return False
     if "upsert" in body and body.get("action") != "import_issues":
         return False

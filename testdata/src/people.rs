@@ -50,6 +50,15 @@ impl People {
             let fields = random.pick(&["null", "{\"k\":1,\"l\":null}", "{\"l\":2}", "{}"]);
             entry.insert("custom_fields".to_owned(), value(fields));
         }
+        for (name, values) in [
+            ("tags", &["null", "[\"x\",\"y\"]"][..]),
+            ("add_tags", &["null", "[]", "[\"x\",\"z\",\"x\"]", "[\"y\"]"]),
+            ("remove_tags", &["null", "[]", "[\"y\"]", "[\"x\"]", "[\"w\",\"z\"]"]),
+        ] {
+            if random.once_in(4) {
+                entry.insert(name.to_owned(), value(random.pick(values)));
+            }
+        }
         Value::Object(entry)
     }
 
@@ -232,6 +241,15 @@ fn own_faults(action: &str, entry: &Value) -> Vec<String> {
     if entry["age"].is_string() {
         faults.push("wrong_type /age".to_owned());
     }
+    let added = entry["add_tags"].as_array();
+    let removed = entry["remove_tags"].as_array();
+    if entry.get("tags").is_some() {
+        faults.extend(added.map(|_| "unknown_field /add_tags".to_owned()));
+        faults.extend(removed.map(|_| "unknown_field /remove_tags".to_owned()));
+    } else if let (Some(added), Some(removed)) = (added, removed) {
+        let both = removed.iter().position(|tag| added.contains(tag));
+        faults.extend(both.map(|at| format!("out_of_range /remove_tags/{at}")));
+    }
     if keys(entry).is_empty() {
         match (entry["core-profile-id"].is_string(), entry.get("identities")) {
             (true, Some(_)) => faults.push("last_identity /identities".to_owned()),
@@ -249,7 +267,8 @@ fn own_faults(action: &str, entry: &Value) -> Vec<String> {
 fn merged(before: &Value, entry: &Value, adds: bool) -> Value {
     let mut after = before.clone();
     let Value::Object(members) = entry else { return after };
-    for (name, change) in members.iter().filter(|(name, _)| *name != "core-profile-id") {
+    let others = ["core-profile-id", "add_tags", "remove_tags"];
+    for (name, change) in members.iter().filter(|(name, _)| !others.contains(&name.as_str())) {
         match change {
             Value::Null => drop(after.as_object_mut().and_then(|map| map.shift_remove(name))),
             Value::Array(given) if adds && name == "identities" => {
@@ -272,7 +291,23 @@ fn merged(before: &Value, entry: &Value, adds: bool) -> Value {
             _ => after[name] = change.clone(),
         }
     }
+    change_tags(&mut after, entry);
     after
+}
+
+/// Removes tags from a record, and adds those that it does not have.
+fn change_tags(record: &mut Value, entry: &Value) {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut tags = list(&record["tags"]);
+    tags.retain(|tag| !list(&entry["remove_tags"]).contains(tag));
+    for tag in list(&entry["add_tags"]) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    if !tags.is_empty() || record.get("tags").is_some() {
+        record["tags"] = Value::Array(tags);
+    }
 }
 
 /// Adds an identity to those of a record, or its metadata to the one that is there.

@@ -10,6 +10,7 @@ use caseload_model::issue::write::{
     BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS,
 };
 use caseload_model::profile::{app_field_names, core_field_names};
+use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
 use caseload_model::{issue_query, profile_query, task_query};
 use serde_json::Value;
 
@@ -213,10 +214,11 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
     let core: Vec<_> = core_field_names().collect();
     let app: Vec<_> = app_field_names().collect();
     assert_eq!(properties("CreateCoreProfile"), with(core.clone(), &[]));
-    let core = with(core, &["core-profile-id", "created_at", "updated_at"]);
+    let mut core = with(core, &["core-profile-id", "created_at", "updated_at"]);
     let mut shown = core.clone();
     shown.insert("app_profile_pids".to_owned());
     assert_eq!(properties("CoreProfile"), shown);
+    core.extend([ADD_TAGS, REMOVE_TAGS].map(str::to_owned));
     assert_eq!(properties("UpdateCoreProfile"), core);
     assert_eq!(properties("UpsertCoreProfile"), core);
     let app = with(app, &["pid", "app_id", "name", "emails", "created_at", "updated_at"]);

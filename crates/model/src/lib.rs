@@ -22,6 +22,7 @@ pub mod profile;
 pub mod profile_query;
 pub mod record;
 pub mod spelling;
+pub mod tags;
 pub mod task;
 pub mod task_query;
 pub mod time;

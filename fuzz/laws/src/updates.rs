@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::json::{self, Json};
+use caseload_model::json::{self, Json, Member};
 use caseload_model::payload::Block;
 use caseload_model::profile::{
     CorePlan, NewIds, Placeholders, StoredAppProfile, identity_keys, plan_app_updates,
@@ -144,13 +144,39 @@ fn follows_the_rfc(before: &[u8], patch: &[u8], after: &[u8]) {
     let [before, after] = texts.each_ref().map(|text| json::parse(text).expect("stored JSON"));
     let Ok(Json::Object(members)) = json::parse(patch) else { panic!("a good patch is a map") };
     let ids = ["core-profile-id", "created_at", "updated_at"];
-    let fields = members
+    let mut fields: Vec<_> = members
         .into_iter()
         .filter(|(name, _)| !ids.contains(&name.as_ref()))
         .map(|(name, value)| (name.clone(), with_empty_maps(&name, &value)))
         .collect();
+    with_all_tags(&before, &mut fields);
     let expected = second::merged(&second::value(&before), &second::value(&Json::Object(fields)));
     assert_eq!(second::value(&after), expected, "RFC 7396 says so");
+}
+
+/// Makes a patch that adds or removes tags one that has all tags of its outcome.
+fn with_all_tags<'a>(before: &Json<'a>, patch: &mut Vec<Member<'a>>) {
+    let list = |value: Option<&Json<'a>>| match value {
+        Some(Json::Array(items)) => items.clone(),
+        _ => Vec::new(),
+    };
+    let [add, remove] = ["add_tags", "remove_tags"].map(|name| {
+        let at = patch.iter().position(|(known, _)| known == name);
+        list(at.map(|at| patch.remove(at).1).as_ref())
+    });
+    if add.is_empty() && remove.is_empty() {
+        return;
+    }
+    let mut tags = list(before.get("tags"));
+    tags.retain(|tag| !remove.contains(tag));
+    for tag in add {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    if before.get("tags").is_some() || !tags.is_empty() {
+        patch.push(("tags".into(), Json::Array(tags)));
+    }
 }
 
 /// The result of a get is an update that changes nothing.

@@ -82,6 +82,8 @@ pub(crate) const PROFILES: &[&str] = &[
     "\"full_name\":",
     "\"display_name\":",
     "\"tags\":",
+    "\"add_tags\":[\"a\"]",
+    "\"remove_tags\":[\"a\"]",
     "\"custom_fields\":",
     "\"full_privacy_enabled\":",
     "\"last_country\":",

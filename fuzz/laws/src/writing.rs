@@ -237,6 +237,7 @@ fn edited(
         (_, state) => state,
     };
     let state = if message.is_some() { IssueState::AgentReplied } else { state };
+    assert_eq!(plan.issue.columns.facts.tags, tags_after(&facts.tags, request));
     if is_changed {
         moved(before, &plan.issue, request.status.unwrap_or(state), moment);
     } else {
@@ -250,6 +251,17 @@ fn edited(
     assert_eq!(told, r#"{"updated-data":{}}"#, "the same edit again changes nothing");
     assert_eq!(again.issue, plan.issue, "the same edit again changes nothing");
     plan.issue
+}
+
+fn tags_after(before: &[String], request: &EditRequest) -> Vec<String> {
+    let mut tags = request.tags.clone().unwrap_or_else(|| before.to_vec());
+    tags.retain(|tag| !request.remove_tags.contains(tag));
+    for tag in &request.add_tags {
+        if !tags.contains(tag) {
+            tags.push(tag.clone());
+        }
+    }
+    tags
 }
 
 /// Times and state after a write.

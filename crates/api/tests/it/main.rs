@@ -67,6 +67,7 @@ mod issues {
     mod messages;
     mod private_notes;
     pub(crate) mod support;
+    mod tags;
     mod write_faults;
 }
 mod keys;

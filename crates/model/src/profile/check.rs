@@ -48,8 +48,7 @@ impl Checker {
         purpose: Purpose,
         members: &[Member<'_>],
     ) -> Option<Vec<(usize, IdentityKey)>> {
-        let mut keys = None;
-        let mut guess = 0;
+        let (mut keys, mut guess, mut changes_tags) = (None, 0, false);
         for (name, value) in members {
             let id = purpose != Purpose::Create && name == table.id_field;
             let ignored = purpose == Purpose::Update && table.read_only.contains(&name.as_ref());
@@ -58,7 +57,10 @@ impl Checker {
             }
             let at = table.position(guess, name);
             guess = at.map_or(guess, |at| at + 1);
-            match at.map(|at| &table.fields[at]) {
+            let change = table.tag_changes.iter().find(|field| field.name == *name);
+            let change = change.filter(|_| purpose == Purpose::Update);
+            changes_tags |= change.is_some();
+            match at.map(|at| &table.fields[at]).or(change) {
                 Some(field) if purpose.takes(field) => {
                     if *value != Json::Null {
                         keys = self.value(field, value).or(keys);
@@ -66,6 +68,9 @@ impl Checker {
                 }
                 _ => self.unknown_field(table, purpose, name, value),
             }
+        }
+        if changes_tags {
+            self.tag_changes(members);
         }
         keys
     }
@@ -87,7 +92,8 @@ impl Checker {
             format!("{shown} of {noun} is set by the service; leave it out")
         } else {
             let own = (purpose == Purpose::Update).then_some(id_field);
-            let known = table.fields.iter().map(|field| field.name).chain(own);
+            let changes = table.tag_changes.iter().filter(|_| own.is_some());
+            let known = table.fields.iter().chain(changes).map(|field| field.name).chain(own);
             let advice = advice(name, &known.collect::<Vec<_>>());
             format!("{shown} is not a field of {noun}; {advice}")
         };

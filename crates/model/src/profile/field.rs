@@ -3,6 +3,7 @@
 //! error messages use them. `check` applies the rules.
 
 use crate::json::Json;
+use crate::tags::{ADD_TAGS, REMOVE_TAGS};
 use crate::task::{Action, Family};
 
 /// Longest text value, in code points.
@@ -69,6 +70,8 @@ pub(super) struct Table {
     pub(super) fields: &'static [Field],
     /// Members that only get actions return. An update ignores them, whatever their values.
     pub(super) read_only: &'static [&'static str],
+    /// Members of an update that change tags without naming all of them. They are not stored.
+    pub(super) tag_changes: &'static [Field],
 }
 
 impl Table {
@@ -109,6 +112,7 @@ pub(super) static CORE: Table = Table {
         field("last_active_date", Rule::UnixMillis),
     ],
     read_only: &["created_at", "updated_at"],
+    tag_changes: &[field(ADD_TAGS, Rule::Tags), field(REMOVE_TAGS, Rule::Tags)],
 };
 
 pub(super) static APP: Table = Table {
@@ -130,6 +134,7 @@ pub(super) static APP: Table = Table {
         field("lifetime_value", Rule::Number),
     ],
     read_only: &["app_id", "name", "emails", "created_at", "updated_at"],
+    tag_changes: &[],
 };
 
 /// The fields of a core profile, in the order of its record, without id and times.

@@ -11,10 +11,12 @@ use super::field::{COLLECTION_ELEMENTS_MAX, FIELDS_MAX, Field, PROFILE_BYTES_MAX
 use super::identity::{IdentityType, key_of};
 use super::record::write_field;
 use super::stored::StoredRecord;
+use super::tag_changes::tags_after;
 use crate::error_code::EntryErrorCode;
 use crate::ids::IdentityKey;
 use crate::json::{Json, ValuePath};
 use crate::record::EntryFault;
+use crate::tags::ADD_TAGS;
 
 /// Bytes by which most updates lengthen a record at the most.
 const ROOM_BYTES: usize = 128;
@@ -97,7 +99,8 @@ pub(super) enum Update {
 /// The stored record after `patch`, an entry that is valid in itself. Members that are not fields
 /// of `table` (the id, read-only members) are ignored. The limits apply to the outcome, too. The
 /// result equals [`merge_patch`] of the two, but only the fields of the patch are read and
-/// compared. With [`Lists::Add`], identities are added instead.
+/// compared. With [`Lists::Add`], identities are added instead. A patch that adds or removes tags
+/// counts as one with all tags of its outcome.
 pub(super) fn update(
     table: &Table,
     stored: &StoredRecord<'_>,
@@ -106,7 +109,12 @@ pub(super) fn update(
 ) -> Result<Update, Vec<EntryFault>> {
     let mut slots: [After<'_>; FIELDS_MAX] = [const { After::Stored }; FIELDS_MAX];
     let mut is_same = true;
-    for (at, given) in table.slots(patch).into_iter().enumerate() {
+    let tags = tags_after(table, patch, |at| stored.value(at));
+    let mut given = table.slots(patch);
+    if let Some((at, tags)) = &tags {
+        given[*at] = Some(tags);
+    }
+    for (at, given) in given.into_iter().enumerate() {
         let Some(given) = given else { continue };
         let before = stored.value(at);
         let adds = lists == Lists::Add && table.fields[at].rule == Rule::Identities;
@@ -190,6 +198,14 @@ fn check_count(checker: &mut Checker, field: &Field, value: &Json<'_>) {
             for identity in items {
                 metadata_count(checker, &path, identity);
             }
+        }
+        // Tags that an entry gives as a whole were counted before.
+        (Rule::Tags, Json::Array(items)) if items.len() > COLLECTION_ELEMENTS_MAX => {
+            let detail = format!(
+                "the profile would have {} tags; at most {COLLECTION_ELEMENTS_MAX} are allowed",
+                items.len()
+            );
+            checker.fault(EntryErrorCode::TooMany, &ValuePath::field(ADD_TAGS), value, detail);
         }
         _ => {}
     }

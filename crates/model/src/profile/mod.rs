@@ -28,6 +28,7 @@ mod record;
 mod rejected;
 mod row;
 mod stored;
+mod tag_changes;
 
 pub use crate::ids::IdentityKey;
 pub use changes::CHANGES_BYTES_MAX;

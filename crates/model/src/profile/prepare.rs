@@ -11,6 +11,7 @@ use super::doubts::doubts;
 use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
 use super::placeholders::Placeholders;
 use super::record::write_fields;
+use super::tag_changes::tags_after;
 use crate::decimal::is_integer;
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode as Code;
@@ -126,7 +127,11 @@ pub fn prepare_core_patches(
         checker.warnings.extend(doubts(json, placeholders));
         let new_fields = (upserts && !by_id).then(|| {
             let mut fields = Vec::with_capacity(entry.range.len());
-            write_fields(&CORE, &CORE.slots(json), &mut fields);
+            let (tags, mut slots) = (tags_after(&CORE, json, |_| None), CORE.slots(json));
+            if let Some((at, tags)) = &tags {
+                slots[*at] = Some(tags);
+            }
+            write_fields(&CORE, &slots, &mut fields);
             fields
         });
         Some(CorePatch { id, identities: identities.map(keys), new_fields })

@@ -142,10 +142,11 @@ fn fields_of_an_app_profile_patch_follow_their_rules() {
             ],
         ),
         (
-            r#""identities":[],"tags":[],"core-profile-id":1,"user_levels":1"#,
+            r#""identities":[],"tags":[],"add_tags":[],"core-profile-id":1,"user_levels":1"#,
             &[
                 ("unknown_field", "/identities"),
                 ("unknown_field", "/tags"),
+                ("unknown_field", "/add_tags"),
                 ("unknown_field", "/core-profile-id"),
                 ("unknown_field", "/user_levels"),
             ],

@@ -237,6 +237,94 @@ fn a_dry_run_finds_the_people_that_its_earlier_entries_would_create() {
 }
 
 #[test]
+fn an_entry_adds_and_removes_tags_or_replaces_them() {
+    const TAGGED: (u64, &str) = (1, r#""identities":[{"uid":"a"}],"tags":["a","b"],"age":1"#);
+    let unchanged =
+        [r#""add_tags":["b"]"#, r#""add_tags":[]"#, r#""add_tags":null,"tags":["a","b"]"#];
+    let unchanged = unchanged.map(|entry| (entry, "unchanged", r#"["a","b"]"#));
+    let table = [
+        (r#""add_tags":["d","a","c","d"],"remove_tags":["x"]"#, "updated", r#"["a","b","d","c"]"#),
+        (r#""remove_tags":["a"],"add_tags":["A"]"#, "updated", r#"["b","A"]"#),
+        (r#""remove_tags":["b","a"]"#, "updated", "[]"),
+        (r#""tags":["c"],"add_tags":["d"]"#, "unknown_field /add_tags", r#"["a","b"]"#),
+        (
+            r#""tags":null,"add_tags":["d"],"remove_tags":["a"]"#,
+            "unknown_field /add_tags, unknown_field /remove_tags",
+            r#"["a","b"]"#,
+        ),
+        (
+            r#""add_tags":["d","c"],"remove_tags":["a","c","d"]"#,
+            "out_of_range /remove_tags/1",
+            r#"["a","b"]"#,
+        ),
+        (
+            r#""add_tags":["d",5],"remove_tags":"a""#,
+            "wrong_type /add_tags/1, wrong_type /remove_tags",
+            r#"["a","b"]"#,
+        ),
+        (
+            r#""add_tags":["d"],"remove_tags":[null,"d"]"#,
+            "wrong_type /remove_tags/0, out_of_range /remove_tags/1",
+            r#"["a","b"]"#,
+        ),
+        (r#""add_tagss":["d"]"#, "unknown_field /add_tagss", r#"["a","b"]"#),
+    ];
+    for (members, outcome, tags) in table.into_iter().chain(unchanged) {
+        for action in ["update", "upsert"] {
+            let mut world = world(&[TAGGED]);
+            let entry = format!(r#"{{"identities":[{{"uid":"a"}}],{members}}}"#);
+            let plan = world.run(action, std::slice::from_ref(&entry), &mut NewIds::From(9));
+            assert_eq!(outcomes(&plan.records)[0].1, outcome, "{action} {entry}");
+            let fields = TAGGED.1.replace(r#"["a","b"]"#, tags);
+            assert_eq!(world.texts()[&1], fields, "{action} {entry}");
+        }
+    }
+}
+
+#[test]
+fn a_new_profile_has_the_added_tags_and_a_profile_without_tags_gets_no_empty_list() {
+    let mut world = world(&[ANN]);
+    let entries = [
+        r#"{"identities":[{"uid":"n"}],"add_tags":["b","a","b"],"remove_tags":["c"],"age":7}"#,
+        r#"{"identities":[{"uid":"m"}],"remove_tags":["c"]}"#,
+        r#"{"identities":[{"uid":"a"}],"remove_tags":["c"],"add_tags":[]}"#,
+    ];
+    let plan = world.run("upsert", &entries.map(str::to_owned), &mut NewIds::From(8));
+    let given: Vec<_> = outcomes(&plan.records).into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(given, ["created", "created", "unchanged"]);
+    let tagged = r#""identities":[{"uid":"n"}],"tags":["b","a"],"age":7"#.to_owned();
+    let untagged = r#""identities":[{"uid":"m"}]"#.to_owned();
+    let wanted = HashMap::from([(1, ANN.1.to_owned()), (8, tagged), (9, untagged)]);
+    assert_eq!(world.texts(), wanted);
+}
+
+#[test]
+fn the_limit_of_tags_holds_for_the_outcome_and_a_dry_run_shows_it() {
+    let tags = |range: std::ops::Range<usize>| {
+        range.map(|n| format!(r#""t{n}""#)).collect::<Vec<_>>().join(",")
+    };
+    let stored = format!(r#""identities":[{{"uid":"a"}}],"tags":[{}]"#, tags(0..99));
+    let mut world = world(&[(1, &stored)]);
+    let entries = [
+        format!(r#"{{"core-profile-id":1,"add_tags":[{}]}}"#, tags(98..101)),
+        format!(r#"{{"core-profile-id":1,"add_tags":[{}]}}"#, tags(90..100)),
+        r#"{"core-profile-id":1,"add_tags":["x"],"remove_tags":["t0"]}"#.to_owned(),
+        r#"{"core-profile-id":1,"add_tags":["y"],"aeg":1}"#.to_owned(),
+    ];
+    let plan = world.run("upsert", &entries, &mut NewIds::DryRun);
+    let given: Vec<_> = outcomes(&plan.records).into_iter().map(|(_, outcome)| outcome).collect();
+    let too_many = "too_many /add_tags";
+    let both = format!("unknown_field /aeg, {too_many}");
+    assert_eq!(given, [too_many, "updated", "updated", &both]);
+    let detail = &lines(&plan.records.errors)[0]["errors"][0]["detail"];
+    assert_eq!(detail, "the profile would have 101 tags; at most 100 are allowed");
+    let changes = &lines(&plan.records.results)[1]["changes"];
+    let all = |text: &str| serde_json::from_str::<Value>(&format!("[{text}]")).unwrap();
+    let after = all(&format!(r#"{},"x""#, tags(1..100)));
+    assert_eq!(*changes, serde_json::json!({"tags": {"from": all(&tags(0..100)), "to": after}}));
+}
+
+#[test]
 fn random_runs_agree_with_a_naive_store_of_people() {
     for seed in 0..300 {
         let mut random = SplitMix::new(seed);

@@ -5,6 +5,7 @@ use caseload_model::profile::{
     COLLECTION_ELEMENTS_MAX, IDENTITY_VALUE_CHARS_MAX, IdentityType, KEY_CHARS_MAX, TAG_CHARS_MAX,
     TEXT_CHARS_MAX, UID_VALUE_CHARS_MAX,
 };
+use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
 use serde_json::{Map, Value, json};
 
 use crate::openapi::json::{
@@ -63,14 +64,14 @@ pub(super) fn schemas() -> Value {
              `core-profile-id` it is about the profile that has one of its identities, and these \
              are added.",
             &[],
-            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true)]),
+            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true), tag_changes()]),
             json!({}),
         ),
         "UpsertCoreProfile": update(
             "An entry of `upsert_core_profiles`. Without `core-profile-id` it is about the profile \
              that has one of its identities, and creates one if none has. Identities are added.",
             &[],
-            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true)]),
+            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true), tag_changes()]),
             json!({}),
         ),
         "UpdateAppProfile": update(
@@ -224,14 +225,13 @@ fn core_fields(patch: bool) -> Value {
     let age = described("Age.", json!({"type": "number", "minimum": 0, "maximum": 150}));
     let active = json!({"type": "integer", "minimum": 0, "maximum": 253_402_300_799_999_u64});
     let active = described("Unix milliseconds. Entries may also have a text of ISO 8601.", active);
-    let tag = json!({"type": "string", "maxLength": TAG_CHARS_MAX});
     json!({
         "identities": value(
             patch,
             list("Each belongs to at most one core profile of the domain.", schema("Identity")),
         ),
         "names": value(patch, names),
-        "tags": value(patch, list("Tags.", tag)),
+        "tags": tags(patch, "Tags."),
         "custom_fields": custom_fields(patch),
         "full_privacy_enabled": boolean(patch, "Whether the user enabled full privacy."),
         "last_country": text(patch, COUNTRY),
@@ -245,6 +245,19 @@ fn core_fields(patch: bool) -> Value {
         "preferred_language": text(patch, LANGUAGE),
         "last_active_date": value(patch, active),
     })
+}
+
+fn tags(patch: bool, about: &str) -> Value {
+    let tag = json!({"type": "string", "maxLength": TAG_CHARS_MAX});
+    let list = json!({"type": "array", "maxItems": COLLECTION_ELEMENTS_MAX, "items": tag});
+    value(patch, described(about, list))
+}
+
+/// The members of an update that change the tags without naming all of them.
+fn tag_changes() -> Value {
+    let add = "Tags to add after the present ones. Not together with `tags`.";
+    let remove = "Tags to remove, none of them in `add_tags`. Not together with `tags`.";
+    json!({ADD_TAGS: tags(true, add), REMOVE_TAGS: tags(true, remove)})
 }
 
 fn app_fields(patch: bool) -> Value {

@@ -10,6 +10,7 @@ use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
 use caseload_model::issue::{
     IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX,
 };
+use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
 use serde_json::{Value, json};
 
 use crate::openapi::json::{
@@ -82,13 +83,15 @@ pub(super) fn schemas() -> Value {
     })
 }
 
-fn edit() -> [Named; 9] {
+fn edit() -> [Named; 11] {
     let queue = "The id of a queue. A move to another queue unassigns the issue, unless the edit \
                  names an assignee.";
     let title = json!({"type": "string", "maxLength": TEXT_CHARS_MAX});
     [
         ("title", Field { form: title, json: text("The title.").json }),
         ("tags", tags()),
+        (ADD_TAGS, added_tags()),
+        (REMOVE_TAGS, removed_tags()),
         ("meta", meta()),
         ("custom_fields", custom_fields()),
         ("status", status()),
@@ -99,7 +102,7 @@ fn edit() -> [Named; 9] {
     ]
 }
 
-fn bulk_edit() -> [Named; 8] {
+fn bulk_edit() -> [Named; 10] {
     let id = json!({"oneOf": [
         {"type": "integer", "minimum": 1, "maximum": ISSUE_ID_MAX},
         {"type": "string", "pattern": "^[0-9]+$"},
@@ -113,6 +116,8 @@ fn bulk_edit() -> [Named; 8] {
     [
         ("issue-ids", ids),
         ("tags", tags()),
+        (ADD_TAGS, added_tags()),
+        (REMOVE_TAGS, removed_tags()),
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.")),
         ("status", status()),
@@ -233,7 +238,19 @@ fn texts(description: &str, chars_max: usize) -> Field {
 }
 
 fn tags() -> Field {
-    let mut tags = texts("All tags of the issue.", TAG_CHARS_MAX);
+    some_tags("All tags of the issue.")
+}
+
+fn added_tags() -> Field {
+    some_tags("Tags to add after the present ones. Not together with `tags`.")
+}
+
+fn removed_tags() -> Field {
+    some_tags("Tags to remove, none of them in `add_tags`. Not together with `tags`.")
+}
+
+fn some_tags(about: &str) -> Field {
+    let mut tags = texts(about, TAG_CHARS_MAX);
     tags.form["contentSchema"]["maxItems"] = TAGS_MAX.into();
     tags.json["maxItems"] = TAGS_MAX.into();
     tags

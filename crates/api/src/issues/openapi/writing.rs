@@ -95,9 +95,10 @@ pub(super) fn edit() -> Value {
     writing(
         "editIssue",
         "Edit an issue",
-        "`tags` replace all tags; `custom_fields` and `meta` merge by key. At least one field \
-         changes something: an empty one counts as absent, except `title`, and `agent-profile-id` \
-         only names the editor. The answer has the changed members.",
+        "`tags` replace all tags. With `add_tags` and `remove_tags`, two people who tag an issue \
+         lose nothing. `custom_fields` and `meta` merge by key. At least one field changes \
+         something: an empty one counts as absent, except `title`, and `agent-profile-id` only \
+         names the editor. The answer has the changed members.",
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(bodies("Edit", &form, &form))
@@ -190,6 +191,8 @@ pub(super) fn schemas() -> Value {
                 "assignee": string(),
                 "assignee-id": string(),
                 "tags": array(string()),
+                "add_tags": array(string()),
+                "remove_tags": array(string()),
                 "custom_fields": patch,
             })),
             "action_taken_by": string(),

@@ -5,9 +5,11 @@
 //! something. Invariant: an edit that changes nothing leaves every byte of the issue as it is, its
 //! times included.
 
+use std::borrow::Cow;
+
 use super::Moment;
 use super::author::AgentSummary;
-use super::merge::{CustomFieldPatch, merge};
+use super::merge::{CustomFieldPatch, merge, require_room};
 use super::message::{NewMessage, append_message};
 use super::record::{IssueRecord, IssueWriteError};
 use super::requests::{BulkEditRequest, EditRequest};
@@ -15,8 +17,9 @@ use super::state::{after_assignment, after_message};
 use crate::ids::DomainName;
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_texts};
-use crate::issue::{IssueQueue, IssueState, UNASSIGNED};
+use crate::issue::{IssuePart, IssueQueue, IssueState, UNASSIGNED};
 use crate::json::{self, Json, write_string};
+use crate::tags::{ADD_TAGS, REMOVE_TAGS, changed};
 
 /// The records that the references of an edit lead to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,11 +83,14 @@ impl<'e> EditDraft<'e> {
         }
         let title = edit.title.as_deref().filter(|title| !has_title(stored, title));
         members.optional_text("title", title);
-        if let Some(tags) = edit.tags.as_ref().filter(|tags| **tags != facts.tags) {
-            facts.tags.clone_from(tags);
-            write_texts(tags.iter().map(String::as_str), members.key("tags"));
+        let tags = tags_after(&facts.tags, edit);
+        let too_many = require_room(IssuePart::Tags, facts.tags.len(), tags.len());
+        if tags != facts.tags {
+            write_tags(&tags, members.key("tags"));
+            facts.tags = tags.into_owned();
         }
-        let refused = change_maps(&mut issue.body, edit, &mut members).err();
+        let maps = change_maps(&mut issue.body, edit, &mut members);
+        let refused = too_many.and(maps).err();
         if let Some(queue) = new_queue {
             set_queue(&mut issue, queue, &mut members);
         }
@@ -127,6 +133,18 @@ fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {
     facts.state = after_assignment(facts.state, facts.assignee_id.as_deref(), after);
     facts.assignee_id = after.map(str::to_owned);
     facts.assignee_name = assignee.map(|agent| agent.name.clone());
+}
+
+fn tags_after<'t>(tags: &'t [String], edit: &'t EditRequest) -> Cow<'t, [String]> {
+    match &edit.tags {
+        Some(tags) => Cow::Borrowed(tags),
+        None if edit.add_tags.is_empty() && edit.remove_tags.is_empty() => Cow::Borrowed(tags),
+        None => Cow::Owned(changed(tags, &edit.add_tags, &edit.remove_tags)),
+    }
+}
+
+fn write_tags(tags: &[String], out: &mut Vec<u8>) {
+    write_texts(tags.iter().map(String::as_str), out);
 }
 
 fn is_in(issue: &IssueRecord, queue: &IssueQueue) -> bool {
@@ -174,7 +192,7 @@ pub(super) fn written_bytes(
     edit: &EditRequest,
     message: Option<&str>,
     author: Option<&str>,
-) -> [(&'static str, usize); 4] {
+) -> [(&'static str, usize); 5] {
     let length = |write: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
         write(&mut out);
@@ -183,16 +201,15 @@ pub(super) fn written_bytes(
     let text = |text: Option<&str>| text.map_or(0, |text| length(&|out| write_string(text, out)));
     let author = text(message.and(author));
     let message = text(message);
-    let tags = edit
-        .tags
-        .as_ref()
-        .map_or(0, |tags| length(&|out| write_texts(tags.iter().map(String::as_str), out)));
+    let tags = edit.tags.as_ref().map_or(0, |tags| length(&|out| write_tags(tags, out)));
+    let added = length(&|out| write_tags(&edit.add_tags, out));
     let fields = edit.custom_fields.as_ref().map_or(0, |patch| patch.render().len());
-    // The quotation marks around a message are not a part of it.
+    // The marks around a message or around added tags are not a part of them.
     [
         ("message-body", message.saturating_sub(2)),
         ("action_taken_by", author),
         ("tags", tags),
+        (ADD_TAGS, added.saturating_sub(2)),
         ("custom_fields", fields),
     ]
 }
@@ -214,7 +231,12 @@ pub fn bulk_edit_answer(request: &BulkEditRequest, targets: &EditTargets) -> Vec
         inner.text("assignee-id", id);
     }
     if let Some(tags) = &edit.tags {
-        write_texts(tags.iter().map(String::as_str), inner.key("tags"));
+        write_tags(tags, inner.key("tags"));
+    }
+    for (name, tags) in [(ADD_TAGS, &edit.add_tags), (REMOVE_TAGS, &edit.remove_tags)] {
+        if !tags.is_empty() {
+            write_tags(tags, inner.key(name));
+        }
     }
     if let Some(fields) = &edit.custom_fields {
         inner.raw("custom_fields", &fields.render());

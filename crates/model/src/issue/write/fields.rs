@@ -14,10 +14,16 @@ use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
 use crate::parameters::given::{Given, ListForm, ListValue};
 use crate::spelling::{same_name, unbracketed};
+use crate::tags::{ADD_TAGS, REMOVE_TAGS};
 
 /// The fields that are lists, of every form. Any other field has one value.
-const LISTS: [(&str, ListForm); 3] =
-    [("tags", ListForm::Texts), ("cc", ListForm::Texts), ("issue-ids", ListForm::Commas)];
+const LISTS: [(&str, ListForm); 5] = [
+    ("tags", ListForm::Texts),
+    (ADD_TAGS, ListForm::Texts),
+    (REMOVE_TAGS, ListForm::Texts),
+    ("cc", ListForm::Texts),
+    ("issue-ids", ListForm::Commas),
+];
 
 /// A list of strings, as error messages describe it.
 const TEXTS: &str = "a JSON array of strings such as [\"a\",\"b\"]";

@@ -22,6 +22,7 @@ use crate::issue::{
 use crate::json::{DEPTH_MAX, Json, write_string};
 use crate::parameters::ParameterFault;
 use crate::spelling::{folded_address, trimmed};
+use crate::tags::{ADD_TAGS, REMOVE_TAGS, in_both};
 
 /// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
@@ -55,6 +56,8 @@ pub const NOTE_FIELDS: &[&str] = &["note-text", "profile-id"];
 pub const EDIT_FIELDS: &[&str] = &[
     "title",
     "tags",
+    ADD_TAGS,
+    REMOVE_TAGS,
     "meta",
     "custom_fields",
     "status",
@@ -67,6 +70,8 @@ pub const EDIT_FIELDS: &[&str] = &[
 pub const BULK_EDIT_FIELDS: &[&str] = &[
     "issue-ids",
     "tags",
+    ADD_TAGS,
+    REMOVE_TAGS,
     "assignee-id",
     "assignee-email",
     "status",
@@ -87,7 +92,7 @@ pub fn read_create(pairs: &[(String, String)]) -> ParsedForm<CreateRequest> {
         author_name: owned(fields.text("author-name", TEXT_CHARS_MAX)),
         end_user_id: owned(fields.text("end_user_id", FOREIGN_ID_CHARS_MAX)),
         identifier: owned(fields.text("identifier", TEXT_CHARS_MAX)),
-        tags: tags(&mut fields).unwrap_or_default(),
+        tags: tags(&mut fields, "tags").unwrap_or_default(),
         meta: meta(&mut fields),
         custom_fields: custom_fields(&mut fields).unwrap_or_default(),
         platform_type: owned(fields.text("platform-type", FOREIGN_ID_CHARS_MAX)),
@@ -174,16 +179,36 @@ fn check_written(
     fields.fault(spelled, ErrorCode::TooLarge, detail);
 }
 
-fn tags(fields: &mut Fields<'_>) -> Option<Vec<String>> {
-    fields.limited_texts("tags", IssuePart::Tags, TAG_CHARS_MAX)
+fn tags(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    fields.limited_texts(name, IssuePart::Tags, TAG_CHARS_MAX)
+}
+
+/// An edit either replaces all tags or changes some, and neither adds nor removes the same tag.
+fn check_tag_changes(fields: &mut Fields<'_>, add: &[String], remove: &[String]) {
+    if let Some((all, _)) = fields.get("tags") {
+        for (change, _) in [ADD_TAGS, REMOVE_TAGS].map(|name| fields.get(name)).iter().flatten() {
+            let detail = format!("{all} replaces all tags; send {all} or {change}, not both");
+            fields.fault(change, ErrorCode::ConflictingParameter, detail);
+        }
+    } else if let (Some((added, _)), Some((removed, _)), Some(tag)) =
+        (fields.get(ADD_TAGS), fields.get(REMOVE_TAGS), in_both(add, remove))
+    {
+        let tag = shown(tag);
+        let detail = format!("the tag {tag:?} is in {added} as well; send it in one of them");
+        fields.fault(removed, ErrorCode::ConflictingParameter, detail);
+    }
 }
 
 /// The changes that both kinds of edit share.
 fn changes(fields: &mut Fields<'_>) -> EditRequest {
-    let tags = tags(fields);
+    let [all, add, remove] = ["tags", ADD_TAGS, REMOVE_TAGS].map(|name| tags(fields, name));
+    let (add_tags, remove_tags) = (add.unwrap_or_default(), remove.unwrap_or_default());
+    check_tag_changes(fields, &add_tags, &remove_tags);
     let states = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
     EditRequest {
-        tags,
+        tags: all,
+        add_tags,
+        remove_tags,
         custom_fields: custom_fields(fields),
         status: fields.word("status", states),
         assignment: assignment(fields),

@@ -3,9 +3,11 @@
 
 use super::forms::{BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS};
 use crate::spelling::same_name;
+use crate::tags::{ADD_TAGS, REMOVE_TAGS};
 
 /// Fields with a list or a map.
-const STRUCTURED: [&str; 5] = ["tags", "meta", "custom_fields", "cc", "issue-ids"];
+const STRUCTURED: [&str; 7] =
+    ["tags", ADD_TAGS, REMOVE_TAGS, "meta", "custom_fields", "cc", "issue-ids"];
 /// Fields with the id of a record. Some systems number their records.
 const IDS: [&str; 9] = [
     "app-id",

@@ -67,7 +67,11 @@ pub struct NoteRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditRequest {
     pub title: Option<String>,
+    /// All tags; if given, none are added or removed.
     pub tags: Option<Vec<String>>,
+    pub add_tags: Vec<String>,
+    /// None of them is in `add_tags`.
+    pub remove_tags: Vec<String>,
     /// A JSON merge patch, its scalars strings.
     pub meta: Option<Vec<u8>>,
     pub custom_fields: Option<CustomFieldPatch>,

@@ -5,6 +5,7 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::IssuePart;
 use caseload_model::issue::write::{AgentSummary, IssueRecord, IssueWriteError, Moment};
 use caseload_model::issue_query::ParameterFault;
+use caseload_model::tags::ADD_TAGS;
 
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups;
@@ -105,7 +106,8 @@ pub(super) fn refused(field: &str, why: IssueWriteError) -> StoreError {
         }
         IssueWriteError::TooMany { part, count } => {
             let field = match part {
-                IssuePart::Tags => "tags",
+                // Tags that an edit gives as a whole were counted with its form.
+                IssuePart::Tags => ADD_TAGS,
                 IssuePart::MetaKeys => "meta",
                 IssuePart::CustomFields => "custom_fields",
                 IssuePart::Messages => "message-body",

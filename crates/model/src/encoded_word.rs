@@ -102,8 +102,8 @@ fn unquoted(content: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The text of these bytes; none if the charset is unknown or the bytes do not fit it. What is
-/// called ISO-8859-1 is often windows-1252, which differs only in control characters.
+/// The text of these bytes; none if the charset is unknown or the bytes do not fit it. Text
+/// that is called ISO-8859-1 is often windows-1252, which differs only in control characters.
 pub fn text_of(charset: &str, bytes: &[u8]) -> Option<String> {
     let utf8 = || std::str::from_utf8(bytes).ok().map(str::to_owned);
     match charset.to_ascii_lowercase().as_str() {

@@ -77,7 +77,7 @@ fn from_json(found: json::Fault) -> EntryFault {
 }
 
 fn fault(code: EntryErrorCode, pointer: Option<String>, detail: String) -> EntryFault {
-    EntryFault { code, pointer, detail, value: None, owners: Vec::new() }
+    EntryFault { pointer, ..EntryFault::of_row(code, detail) }
 }
 
 fn unreadable(faults: Vec<EntryFault>) -> Rejection {

@@ -28,6 +28,8 @@ words! {
         NotProcessed = 19 "not_processed",
         AmbiguousIdentity = 20 "ambiguous_identity",
         SpreadsheetError = 21 "spreadsheet_error",
+        OpenQuote = 22 "open_quote",
+        TooManyCells = 23 "too_many_cells",
     }
 }
 
@@ -41,6 +43,8 @@ words! {
         SuspiciousIdentity = 5 "suspicious_identity",
         JoinsPeople = 6 "joins_people",
         Reduced = 7 "reduced",
+        LooksLikeList = 8 "looks_like_list",
+        LeftOut = 9 "left_out",
     }
 }
 

@@ -96,7 +96,7 @@ fn of_tag(text: &str) -> Option<&'static str> {
     })
 }
 
-/// The language of an English name. What follows in parentheses is a region or a script.
+/// The language of an English name. A region or a script may follow in parentheses.
 fn of_name(text: &str) -> Option<&'static str> {
     let of = |name: &str| BY_KEY.get(&name_key(name)?).copied();
     of(text).or_else(|| of(text.split_once('(')?.0))

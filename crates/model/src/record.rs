@@ -41,6 +41,11 @@ impl EntryFault {
         Self { code, pointer, detail, value: None, owners: Vec::new() }
     }
 
+    /// A fault of a whole row or line, in which there is nothing to point to.
+    pub fn of_row(code: EntryErrorCode, detail: String) -> Self {
+        Self { code, pointer: None, detail, value: None, owners: Vec::new() }
+    }
+
     /// This fault with the faulty value, shortened if it is long.
     #[must_use]
     pub fn with_value(mut self, value: &Json<'_>) -> Self {

@@ -51,6 +51,10 @@ pub(crate) fn are_good(value: &Json<'_>) -> Option<bool> {
     let mut good = (1..=100).contains(&items.len());
     for item in items {
         let Some((kind, value)) = single(item) else { return Some(false) };
+        if kind == IdentityType::PhoneNumber {
+            // Numbers are compared without separators, and some are those of a spreadsheet.
+            return None;
+        }
         let is_email = kind == IdentityType::Email;
         if is_email && !value.is_ascii() {
             // Without case means more than these rules know.
@@ -69,8 +73,9 @@ fn single<'j>(item: &'j Json<'_>) -> Option<(IdentityType, &'j str)> {
         members.iter().filter_map(|(name, value)| Some((IdentityType::parse(name)?, value)));
     let (kind, value) = found.next()?;
     let longest = if kind == IdentityType::Uid { 750 } else { 300 };
-    let is_single = found.next().is_none() && is_text(value, longest);
-    value.as_str().filter(|value| is_single && !value.is_empty()).map(|value| (kind, value))
+    let value = kind.cleaned(value.as_str()?);
+    let is_good = found.next().is_none() && value.chars().count() <= longest && !value.is_empty();
+    is_good.then_some((kind, value))
 }
 
 fn has_good_metadata(item: &Json<'_>) -> bool {

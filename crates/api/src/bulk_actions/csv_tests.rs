@@ -137,6 +137,8 @@ proptest! {
         line.extend_from_slice(b"}\n");
         let line = String::from_utf8(line).unwrap();
         let rows = csv_rows(&table(Action::UpdateAppProfiles, RecordKind::Results, &line));
+        // A text that an import would take for a spreadsheet's is wrapped once more.
+        prop_assume!(texts.iter().all(|text| !text.contains("=\"")));
         prop_assert_eq!(&rows[1][1..4], &texts[..]);
     }
 }

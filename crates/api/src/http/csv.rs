@@ -1,7 +1,8 @@
 //! Records as rows of a table (RFC 4180). Texts are written as they are, numbers by their digits,
 //! and nested values as JSON text. A missing value is an empty cell, and an empty text is `""`. No
 //! value is changed, not even one that a spreadsheet would read as a formula: docs/api.md, "CSV",
-//! explains how to open such files.
+//! explains how to open such files. Only a text like `="a"`, which imports read as `a`, is written
+//! in that form once more.
 //!
 //! The writer steps over records by grammar alone. Records may nest deeper than entries, and their
 //! content was checked before it was stored.
@@ -9,6 +10,7 @@
 use std::borrow::Cow;
 
 use caseload_model::json::{self, DEPTH_MAX, Json};
+use caseload_model::profile::written_cell;
 
 /// How many levels a record may nest: those of an entry and of the record around it.
 const RECORD_DEPTH_MAX: usize = DEPTH_MAX + 10;
@@ -123,9 +125,11 @@ fn text_of(value: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn write_cell(text: &[u8], out: &mut Vec<u8>) {
+    let written = str::from_utf8(text).map(written_cell);
+    let (text, needs_quotes) =
+        written.as_ref().map_or((text, false), |(text, quotes)| (text.as_bytes(), *quotes));
     let special = |byte: &u8| matches!(byte, b'"' | b',' | b'\r' | b'\n');
-    let spaced = text.first() == Some(&b' ') || text.last() == Some(&b' ');
-    if !(text.is_empty() || spaced || text.iter().any(special)) {
+    if !(text.is_empty() || needs_quotes || text.iter().any(special)) {
         return out.extend_from_slice(text);
     }
     out.push(b'"');
@@ -215,6 +219,19 @@ mod tests {
     fn a_row_with_one_empty_cell_is_not_an_empty_line() {
         assert_eq!(row("{}", &["a"]), "\"\"\r\n");
         assert_eq!(row(r#"{"a":null}"#, &["a"]), "\"\"\r\n");
+    }
+
+    #[test]
+    fn a_text_that_an_import_would_change_is_protected() {
+        for (text, cell) in [
+            ("\\tx", "\"\tx\""),
+            ("x\u{a0}", "\"x\u{a0}\""),
+            ("#N/A", "\"#N/A\""),
+            ("=\\\"x\\\"", "\"=\"\"=\"\"\"\"x\"\"\"\"\"\"\""),
+            ("=1", "=1"),
+        ] {
+            assert_eq!(row(&format!("{{\"a\":\"{text}\"}}"), &["a", "n"]), format!("{cell},\r\n"));
+        }
     }
 
     #[test]

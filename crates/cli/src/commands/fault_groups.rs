@@ -2,10 +2,9 @@
 //! groups first, each with the line and the detail of its first one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
-use caseload_client::{ErrorGroup, ErrorSummary};
+use caseload_client::{ErrorExample, ErrorSummary};
 
 use crate::failure::Failure;
 use crate::printer::{Printer, aligned, grouped};
@@ -38,33 +37,35 @@ impl FaultGroups {
     /// Adds the faults of a task. `line` gives the line to show for an index and a line of it.
     pub(crate) fn add(&mut self, summary: &ErrorSummary, line: impl Fn(u64, u64) -> u64) {
         self.faults += summary.faults;
-        for ErrorGroup { code, pointer, count, example } in &summary.groups {
-            let shown = pointer.as_ref().or(example.pointer.as_ref()).cloned();
-            let line = line(example.index, example.line);
-            let (code, example) = (code.clone(), example.detail.clone());
-            self.group(
-                pointer.clone(),
-                Group { code, pointer: shown, count: *count, line, example },
-            );
+        for group in &summary.groups {
+            let ErrorExample { index, line: at, detail, pointer, .. } = &group.example;
+            let shown = group.pointer.as_ref().or(pointer.as_ref());
+            let key = (group.code.clone(), group.pointer.clone());
+            self.group(key, shown, (line(*index, *at), detail)).count += group.count;
         }
     }
 
-    /// Adds a fault that no task has.
-    pub(crate) fn add_fault(&mut self, code: &str, line: u64, detail: &str) {
+    /// Adds one fault, or a warning without a pointer, with its line and its detail.
+    pub(crate) fn add_one(&mut self, code: &str, pointer: Option<&str>, example: (u64, &str)) {
         self.faults += 1;
-        let (code, example) = (code.to_owned(), detail.to_owned());
-        self.group(None, Group { code, pointer: None, count: 1, line, example });
+        let pointer = pointer.map(str::to_owned);
+        let key = (code.to_owned(), pointer.clone());
+        self.group(key, pointer.as_ref(), example).count += 1;
     }
 
-    /// Adds a group to the one of its code and pointer, whose example remains.
-    fn group(&mut self, pointer: Option<String>, group: Group) {
-        match self.known.entry((group.code.clone(), pointer)) {
-            Entry::Occupied(at) => self.groups[*at.get()].count += group.count,
-            Entry::Vacant(new) => {
-                new.insert(self.groups.len());
-                self.groups.push(group);
-            }
-        }
+    fn group(
+        &mut self,
+        key: (String, Option<String>),
+        shown: Option<&String>,
+        (line, example): (u64, &str),
+    ) -> &mut Group {
+        let code = key.0.clone();
+        let at = *self.known.entry(key).or_insert_with(|| {
+            let (pointer, example) = (shown.cloned(), example.to_owned());
+            self.groups.push(Group { code, pointer, count: 0, line, example });
+            self.groups.len() - 1
+        });
+        &mut self.groups[at]
     }
 
     /// Prints the groups as data, the largest first. A terminal gets the beginning of each example.

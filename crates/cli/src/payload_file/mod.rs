@@ -15,5 +15,5 @@ mod renames;
 pub(crate) use csv::{HeaderFault, TableForm};
 pub(crate) use input::Input;
 pub(crate) use keys::{PartKeys, RunName};
-pub(crate) use part::{FaultyRow, Part, PartLimits, SplitError};
+pub(crate) use part::{Part, PartLimits, SplitError};
 pub(crate) use reader::{Forms, PartReader};

@@ -3,7 +3,9 @@
 
 use std::io;
 
-use caseload_files::{FormatFault, Row, RowFault, TextFault};
+use caseload_files::{FormatFault, TextFault};
+use caseload_model::profile::RoundedIds;
+use caseload_model::record::EntryWarning;
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 
 use super::csv::HeaderFault;
@@ -43,41 +45,13 @@ pub(crate) struct Part {
     pub(crate) entries_before: u64,
     /// Number of lines of the file before this part; of an array the number of elements.
     pub(crate) lines_before: u64,
-    /// The line of the file on which each entry begins, if the lines of the part are not those of
-    /// the file.
-    pub(crate) rows: Vec<u64>,
-    /// The rows of a table that cannot be read.
-    pub(crate) faults: Vec<FaultyRow>,
-}
-
-/// A row of a table that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FaultyRow {
-    /// The line of the file on which it begins.
-    pub(crate) line: u64,
-    pub(crate) code: &'static str,
-    pub(crate) detail: String,
-    /// The row as it is in the file.
-    pub(crate) raw: String,
-}
-
-impl FaultyRow {
-    pub(super) fn too_many_cells(row: &Row<'_>, width: usize) -> Self {
-        let detail = format!(
-            "the row has {} cells, and the header has {width} columns; is a quote missing?",
-            row.cells()
-        );
-        Self { line: row.line, code: "too_many_cells", detail, raw: row.raw.to_owned() }
-    }
-}
-
-impl From<RowFault<'_>> for FaultyRow {
-    fn from(fault: RowFault<'_>) -> Self {
-        let RowFault { code, row_line: row, line, column, detail, raw } = fault;
-        let line = if line == row { String::new() } else { format!("line {line}, ") };
-        let detail = format!("{line}column {column}: {detail}");
-        Self { line: row, code, detail, raw: raw.to_owned() }
-    }
+    /// The index of each entry among the rows of the file and the line on which it begins, if the
+    /// part is of a table.
+    pub(crate) rows: Vec<(u64, u64)>,
+    /// The error records of rows that give no entry.
+    pub(crate) failed: Vec<Vec<u8>>,
+    /// The oddities of rows, each with its line.
+    pub(crate) warnings: Vec<(u64, EntryWarning)>,
 }
 
 impl Part {
@@ -107,6 +81,8 @@ pub(crate) enum SplitError {
     BrokenArray { why: &'static str, line: u64, element: u64 },
     #[error("it is one JSON array, and --map takes JSON lines or CSV")]
     ArrayToRename,
+    #[error("{code}: {0}", code = RoundedIds::CODE)]
+    RoundedIds(String),
     #[error(transparent)]
     Header(#[from] HeaderFault),
     #[error(transparent)]

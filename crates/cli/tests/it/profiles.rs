@@ -13,6 +13,8 @@ on_each_store!(blocking:
     an_upsert_that_was_sent_before_is_applied_again,
     a_fault_of_the_file_is_found_before_anything_is_sent,
     a_faulty_row_fails_alone,
+    a_faulty_row_fails_alone_or_loses_its_faulty_fields,
+    a_table_with_rounded_ids_changes_nothing,
     profiles_are_exported_moved_to_another_server_and_found,
     a_dry_run_shows_what_would_change_and_is_run,
 );
@@ -174,7 +176,7 @@ fn a_fault_of_the_file_is_found_before_anything_is_sent() {
     insta::assert_snapshot!("profiles-import-faults", transcript);
     assert_eq!(tasks_of(&server), 0, "nothing was sent");
     // Both ends of lines, a byte order mark, semicolons and blank lines are those of spreadsheets.
-    workdir.write("good.csv", "\u{feff}email;age\r\n\r\n\"a\n@b\";1\r\nc@d;2");
+    workdir.write("good.csv", "\u{feff}email;last_city\r\n\r\na@b;\"a\nb\"\r\nc@d;2");
     let said = server.good(&["profiles", "import", "good.csv"]);
     assert!(said.starts_with("created 2  unchanged 0  failed 0"), "{said}");
     let from_input = server.run_with_input(&["profiles", "import", "-"], b"uid\te\n1\t2\n");
@@ -221,6 +223,59 @@ fn a_faulty_row_fails_alone() {
     }
     assert!(everyone.contains(r#"6\" pipe"#), "{everyone}");
     assert_eq!(everyone.matches("\"Jürgen\"").count(), 3, "{everyone}");
+}
+
+fn a_faulty_row_fails_alone_or_loses_its_faulty_fields() {
+    let _guard = redacted();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let table = "Customer ID,E-mail,Age,Tags,,Note\n\
+                 u1,a@x; b@x,old,vip,,n\n\
+                 u2,N/A,7,vip,,n\n\
+                 u3,c@x,#REF!,\"vip, beta\",,n\n\
+                 u4,d@x,8,,x,n\n\
+                 u5,e@x,9,-,,n\n";
+    workdir.write("rows.csv", table);
+    let errors = ["--errors", "errors.jsonl"];
+    let import = ["profiles", "import", "rows.csv", "--others", "ignore", "--map", "#5=last_city"];
+    let output = server.run(&[&import[..], &errors].concat());
+    let mut said = transcript_of(&output);
+    assert_eq!(profiles_of(&server), 2);
+    let records = workdir.read("errors.jsonl");
+    let places: Vec<_> = records
+        .lines()
+        .map(|line| {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            (record["index"].as_u64().unwrap(), record["line"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(places, [(0, 2), (1, 3), (2, 4)]);
+
+    let again = ["--upsert", "--faulty-fields", "leave_out", "--null", "-"];
+    let others = ["profiles", "import", "rows.csv", "--others", "custom", "--map", "#5="];
+    said += &transcript_of(&server.run(&[&others[..], &again].concat()));
+    insta::assert_snapshot!("profiles-import-rows", said);
+    assert_eq!(profiles_of(&server), 4);
+    let found = server.good(&["profiles", "find", "--json", "a@x"]);
+    assert!(found.contains(r#"{"email":"b@x"}"#) && found.contains(r#""Note":"n""#), "{found}");
+    workdir.good(&["check"]);
+}
+
+fn a_table_with_rounded_ids_changes_nothing() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let table = (0..12).fold(String::from("uid\n"), |mut table, n| {
+        let _ = writeln!(table, "12345678901234{n}0");
+        table
+    });
+    workdir.write("people.csv", &table);
+    let piped = server.run_with_input(&["profiles", "import", "-"], table.as_bytes());
+    for output in [server.run(&["profiles", "import", "people.csv"]), piped] {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("rounded_ids: all 12 ids in the column \"uid\" end in 0"), "{said}");
+    }
+    assert_eq!(tasks_of(&server), 0);
 }
 
 fn profiles_are_exported_moved_to_another_server_and_found() {

@@ -1,6 +1,6 @@
 //! Times in queries, and the bounds of a span of time. The forms of a time are those of
-//! [`crate::time::read`]; only what a query adds is here: a plus that was not escaped, and which
-//! end of a span a time is.
+//! [`crate::time::read`]; a query adds a plus that was not escaped, and which end of a span a time
+//! is.
 
 use crate::time::read::{InvalidMoment, Moment, MomentForm, parse_moment};
 use crate::time::{DAY_MS, UnixMillis};

@@ -1,6 +1,7 @@
-//! Applies the rules of the fields to the members of one entry. Every fault is collected; no value
-//! is changed or coerced here: `clean` did that before. A good entry costs no allocation, because most entries are good. Faults
-//! that depend on stored records (conflicts, limits of merged records) are found by the planners.
+//! Applies the rules of the fields to the members of one entry, which `clean` has cleaned. Every
+//! fault is collected; no value is changed or coerced. A good entry costs no allocation, because
+//! most entries are good. Faults that depend on stored records (conflicts, limits of merged
+//! records) are found by the planners.
 
 use super::checker::{Checker, name_of, quoted};
 use super::field::{
@@ -101,7 +102,11 @@ impl Checker {
     }
 
     /// Checks a value. Returns the keys of the good identities if this is their field.
-    fn value(&mut self, field: &Field, value: &Json<'_>) -> Option<Vec<(usize, IdentityKey)>> {
+    pub(super) fn value(
+        &mut self,
+        field: &Field,
+        value: &Json<'_>,
+    ) -> Option<Vec<(usize, IdentityKey)>> {
         let path = ValuePath::field(field.name);
         let value = if field.rule.merges() { value.as_map_sent() } else { value };
         match (field.rule, value) {

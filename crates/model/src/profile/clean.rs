@@ -1,8 +1,8 @@
 //! Cleans an entry before it is checked: blanks that copying leaves around an identity, a country
-//! or a language, the quote that a spreadsheet sets before a phone number, the region of a language,
-//! and a time in another form than milliseconds. Validation and planning both read an entry from its
-//! bytes, and both clean it here, so they see the same values. The record of a faulty entry shows
-//! the entry as it was sent.
+//! or a language, the quote that a spreadsheet sets before a phone number, the region of a
+//! language, and a time in another form than milliseconds. Validation and planning both read an
+//! entry from its bytes, and both clean it here, so they see the same values. The record of a
+//! faulty entry shows the entry as it was sent.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,6 +16,7 @@ use crate::language;
 use crate::payload::Entry;
 use crate::record::EntryWarning;
 use crate::spelling::trimmed;
+use crate::task::Action;
 use crate::time::read::parse_moment;
 
 /// The digits of the one time that an entry may have, which the cleaned entry refers to.
@@ -23,25 +24,27 @@ pub(super) type Digits = OnceCell<String>;
 
 /// A readable entry, cleaned.
 pub(super) fn cleaned_json<'p>(
-    table: &Table,
+    action: Action,
     payload: &'p [u8],
     entry: &Entry,
     digits: &'p Digits,
 ) -> Json<'p> {
     let mut json = json::parse(&payload[entry.range.clone()]).expect("a prepared entry is JSON");
-    clean(table, &mut json, digits);
+    clean(action, &mut json, digits);
     json
 }
 
-/// Cleans the fields of `table` in an entry, and returns what is odd about them. A value that
-/// cannot be cleaned stays as it was sent, and the checks refuse it.
+/// Cleans the fields that an entry of an action may have, and returns their oddities. A value
+/// that cannot be cleaned stays as it was sent, and the checks refuse it.
 pub(super) fn clean<'b>(
-    table: &Table,
+    action: Action,
     entry: &mut Json<'b>,
     digits: &'b Digits,
 ) -> Vec<EntryWarning> {
     let mut warnings = Vec::new();
     let Json::Object(members) = entry else { return warnings };
+    let table = Table::of(action);
+    let has_fields = action == Action::CreateCoreProfiles || action.patches();
     let mut guess = 0;
     for (name, value) in members {
         let Some(at) = table.position(guess, name) else { continue };
@@ -49,6 +52,7 @@ pub(super) fn clean<'b>(
         let field = &table.fields[at];
         match (field.rule, value) {
             (Rule::Identities, Json::Array(items)) => items.iter_mut().for_each(clean_identity),
+            _ if !has_fields => {}
             (Rule::Country, Json::String(text)) => shorten(text, trimmed),
             (Rule::Language, value) => warnings.extend(clean_language(field, value)),
             (Rule::UnixMillis, value) => warnings.extend(clean_time(field, value, digits)),

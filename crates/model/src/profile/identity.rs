@@ -213,12 +213,7 @@ fn checked_value(
         return None;
     };
     if kind == IdentityType::PhoneNumber && is_rounded(text) {
-        let detail = format!(
-            "{} is what a spreadsheet makes of a long number, and its digits are lost; make the \
-             column a text there, and enter the number again",
-            quoted(text)
-        );
-        checker.fault(Code::SpreadsheetError, &path, value, detail);
+        checker.fault(Code::SpreadsheetError, &path, value, rounded(text));
         return None;
     }
     checker.length(&path, value, text, kind.value_chars_max());
@@ -229,8 +224,17 @@ fn checked_value(
     key.map_err(|detail| checker.fault(Code::InvalidIdentity, &path, value, detail)).ok()
 }
 
+/// What is wrong with a text that [`is_rounded`].
+pub(super) fn rounded(text: &str) -> String {
+    format!(
+        "{} is a long number whose last digits a spreadsheet has dropped; make the column a text \
+         there, and enter the number again",
+        quoted(text)
+    )
+}
+
 /// Whether a text is a number in the form `4.9E+12`.
-fn is_rounded(text: &str) -> bool {
+pub(super) fn is_rounded(text: &str) -> bool {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return false };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));

@@ -57,7 +57,7 @@ pub fn plan_app_updates<S: BuildHasher>(
             continue;
         };
         let digits = Digits::new();
-        let patch = cleaned_json(&APP, payload, entry, &digits);
+        let patch = cleaned_json(action, payload, entry, &digits);
         let merged = match &prepared.item {
             Ok(_) => update(&APP, &StoredRecord::of(&APP, fields), &patch, Lists::Replace),
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),

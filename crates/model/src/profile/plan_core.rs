@@ -158,7 +158,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         lists: Lists,
     ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
         let digits = Digits::new();
-        let json = cleaned_json(&CORE, self.payload, entry, &digits);
+        let json = cleaned_json(self.action, self.payload, entry, &digits);
         let stored = self.state.fields(id).expect("the owner of an identity was read");
         let stored = StoredRecord::of(&CORE, stored);
         let outcome = update(&CORE, &stored, &json, lists);
@@ -209,7 +209,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
     fn rejected(&self, entry: &Entry, rejected: &Rejection) -> Vec<EntryFault> {
         let Some(named) = rejected.named.as_deref() else { return Vec::new() };
         let digits = Digits::new();
-        let json = cleaned_json(&CORE, self.payload, entry, &digits);
+        let json = cleaned_json(self.action, self.payload, entry, &digits);
         let Some(id) = named.core_profile else {
             return self.rejected_without_id(&json, rejected, named);
         };

@@ -274,7 +274,7 @@ fn prepare_one<T>(
     };
     let digits = Digits::new();
     let mut checker = Checker::default();
-    checker.warnings = clean(Table::of(action), &mut json, &digits);
+    checker.warnings = clean(action, &mut json, &digits);
     let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
     match read(entry, &json, members, &mut checker) {
         Some(item) if checker.faults.is_empty() => (Ok(item), checker.warnings),

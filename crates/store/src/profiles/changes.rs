@@ -40,7 +40,9 @@ impl ProfileChanges {
         Self {
             now,
             changed_at: UnixMillis(ms.max(clock.last_change.0 + 1)),
-            next_id: ((ms - ID_EPOCH_MS) * MICROS).max(clock.last_id + 1).unsigned_abs(),
+            // Not all ids of people who were created one by one end in 0, as those do that a
+            // spreadsheet has rounded: a table of them would be refused.
+            next_id: ((ms - ID_EPOCH_MS) * MICROS + 1).max(clock.last_id + 1).unsigned_abs(),
             next_row: clock.last_row.saturating_add(1),
             terms: ProfileTerms::default(),
             written: false,

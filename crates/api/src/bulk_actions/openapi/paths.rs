@@ -289,7 +289,8 @@ impl FamilyPaths {
                 "ImportedIssue",
                 json!({"index": 0, "line": 1, "outcome": "created", "id": 1}),
                 "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"id\":1}\n",
-                "index,line,outcome,id,created_at,original_created_at,warnings\r\n0,1,created,1,,,\r\n",
+                "index,line,outcome,id,created_at,original_created_at,warnings\r\n\
+                 0,1,created,1,,,\r\n",
             ),
         };
         let content = records::content(kind, &record, line, table);

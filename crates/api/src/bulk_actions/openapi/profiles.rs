@@ -64,14 +64,14 @@ pub(super) fn schemas() -> Value {
              `core-profile-id` it is about the profile that has one of its identities, and these \
              are added.",
             &[],
-            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true), tag_changes()]),
+            patch_fields(),
             json!({}),
         ),
         "UpsertCoreProfile": update(
             "An entry of `upsert_core_profiles`. Without `core-profile-id` it is about the profile \
              that has one of its identities, and creates one if none has. Identities are added.",
             &[],
-            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true), tag_changes()]),
+            patch_fields(),
             json!({}),
         ),
         "UpdateAppProfile": update(
@@ -203,6 +203,12 @@ fn custom_fields(patch: bool) -> Value {
         "description": "Texts and numbers, by key.",
     });
     value(patch, map)
+}
+
+/// The members of an entry that changes a core profile.
+fn patch_fields() -> Value {
+    let id = json!({"core-profile-id": any_profile_id()});
+    merged([id, core_fields(true), tag_changes()])
 }
 
 fn core_fields(patch: bool) -> Value {

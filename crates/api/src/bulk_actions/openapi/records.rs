@@ -152,6 +152,8 @@ const fn meaning_of_records(code: EntryErrorCode) -> &'static str {
         EntryErrorCode::SpreadsheetError => {
             "A spreadsheet wrote this in place of the value, as `4.9E+12` for a phone number."
         }
+        EntryErrorCode::OpenQuote => "A quote in the row is not closed, or text follows its end.",
+        EntryErrorCode::TooManyCells => "The row has more cells than the header.",
         EntryErrorCode::DuplicateIdentity => "The entry has one identity twice.",
         EntryErrorCode::IdentityConflict => {
             "Another profile has the identity; `core-profile-id` is its id, unless an earlier \
@@ -205,7 +207,9 @@ fn warning_codes() -> Value {
          `..` or hidden characters. `placeholder`: an identity is a word such as `n/a`. \
          `suspicious_identity`: an e-mail address has not exactly one `@`, or blanks, commas or \
          angle brackets inside. `joins_people`: an upsert adds an identity to a profile that has \
-         another one of its type. `reduced`: a language was stored without its region.",
+         another one of its type. `reduced`: a language was stored without its region. \
+         `looks_like_list`: a tag from a table has a separator inside. `left_out`: a faulty field \
+         was left out, as asked for.",
         words(&codes),
     )
 }

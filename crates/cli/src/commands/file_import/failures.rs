@@ -6,7 +6,6 @@ use caseload_client::ErrorSummary;
 use super::place::Place;
 use super::record::{EntryFault, ErrorRecord};
 use crate::commands::fault_groups::FaultGroups;
-use crate::payload_file::FaultyRow;
 use crate::printer::{counted, note};
 
 /// Failed entries that are printed one by one.
@@ -26,21 +25,20 @@ impl Failures {
     }
 
     /// Adds a failed entry, and prints it if it is one of the first.
-    pub(super) fn add(&mut self, error: &ErrorRecord, place: &Place) {
+    pub(super) fn add(&mut self, error: &ErrorRecord, line: u64) {
         if self.failed < FAILURES_PRINTED_MAX {
-            note(fault_line(place.line(error.index, error.line), error));
+            note(fault_line(line, error));
         }
         self.failed += 1;
     }
 
-    /// Adds a row that was not sent, and prints it if it is one of the first.
-    pub(super) fn add_row(&mut self, row: &FaultyRow) {
-        let FaultyRow { line, code, detail, .. } = row;
-        if self.failed < FAILURES_PRINTED_MAX {
-            note(format_args!("line {line}: {code}: {detail}"));
+    /// Adds a row that gave no entry. Its record has the line of the file.
+    pub(super) fn add_row(&mut self, error: &ErrorRecord) {
+        self.add(error, error.line);
+        for fault in &error.errors {
+            let pointer = fault.pointer.as_deref();
+            self.groups.add_one(&fault.code, pointer, (error.line, &fault.detail));
         }
-        self.failed += 1;
-        self.groups.add_fault(code, *line, detail);
     }
 
     /// Adds the faults of a task.

@@ -16,14 +16,13 @@ use failures::Failures;
 use place::Place;
 use record::read_record;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::bulk::{QueueNotes, summary};
 use super::fault_groups::FaultGroups;
 use super::part_file::PartFile;
 use super::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::payload_file::{FaultyRow, Part, PartKeys};
+use crate::payload_file::{Part, PartKeys};
 use crate::printer::{Printer, grouped, note};
 use crate::progress::{Progress, Unit};
 
@@ -122,18 +121,6 @@ impl<'a> FileImport<'a> {
 
     /// Submits one part, waits for its task and reads the results and errors.
     pub(crate) async fn part(&mut self, part: Part) -> Result<(), Failure> {
-        for row in &part.faults {
-            self.failures.add_row(row);
-            if let Some(file) = &mut self.errors {
-                let FaultyRow { line, code, detail, raw } = row;
-                let errors = [json!({"code": code, "detail": detail})];
-                let record = json!({"line": line, "errors": errors, "raw": raw});
-                file.write(format!("{record}\n").as_bytes())?;
-            }
-        }
-        if part.entries == 0 {
-            return Ok(());
-        }
         self.run(part).await.map_err(|failure| self.submission.stopped(failure))
     }
 
@@ -161,6 +148,10 @@ impl<'a> FileImport<'a> {
     }
 
     async fn run(&mut self, part: Part) -> Result<(), Failure> {
+        self.rows(&part)?;
+        if part.entries == 0 {
+            return Ok(());
+        }
         let entries = format!("entries {} to {}", grouped(part.first()), grouped(part.last()));
         let place = Place::of(&part);
         let task = self.submission.submit(self.client, &mut self.keys, part).await?;
@@ -183,6 +174,22 @@ impl<'a> FileImport<'a> {
             let message = format!("task {} ended early: {}", task.task_id, summary(&task));
             return Err(Failure::server(message));
         }
+        Ok(())
+    }
+
+    /// Reports what reading the rows of a table found.
+    fn rows(&mut self, part: &Part) -> Result<(), Failure> {
+        for record in &part.failed {
+            self.failures.add_row(&read_record(record)?);
+            if let Some(file) = &mut self.errors {
+                file.write(record)?;
+            }
+        }
+        for (line, warning) in &part.warnings {
+            let (code, example) = (warning.code.as_str(), (*line, warning.detail.as_str()));
+            self.warnings.add_one(code, Some(&warning.pointer), example);
+        }
+        self.totals.warnings += part.warnings.len() as u64;
         Ok(())
     }
 
@@ -248,7 +255,7 @@ impl<'a> FileImport<'a> {
         let mut lines = bulk.records(&task.task_id, RecordList::Errors).await?.lines();
         while let Some(record) = lines.next().await? {
             let error = read_record(&record)?;
-            self.failures.add(&error, place);
+            self.failures.add(&error, place.line(error.index, error.line));
             if let Some(file) = &mut self.errors {
                 file.write(&place.in_file_terms(&record, &error)?)?;
             }

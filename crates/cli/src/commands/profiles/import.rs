@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 
 use caseload_client::Client;
 use caseload_files::{Encoding, TableOptions};
+use caseload_model::profile::{OtherColumns, RowRules};
 use caseload_model::task::Action;
-use clap::Args;
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
+use clap::{Args, ValueEnum};
 
 use super::kind::KindArg;
 use crate::args::{AgainArg, ServerArgs};
@@ -35,8 +36,8 @@ pub(crate) struct ImportArgs {
     update: bool,
     #[command(flatten)]
     kind: KindArg,
-    /// Read the column, or member, under the name of this field; without a field, leave it out. Can
-    /// be repeated
+    /// Read the column, or member, under the name of this field; without a field, leave it out.
+    /// '#3' is the third column. Can be repeated
     #[arg(long = "map", env = "CASELOAD_MAP", value_name = "COLUMN=FIELD",
           value_parser = parse_map)]
     renames: Vec<(String, String)>,
@@ -48,6 +49,34 @@ pub(crate) struct ImportArgs {
     /// order mark
     #[arg(long, env = "CASELOAD_ENCODING", value_name = "NAME")]
     encoding: Option<Encoding>,
+    /// Columns without a field: refuse the file, ignore them, or make each the custom field of its
+    /// name
+    #[arg(
+        long,
+        env = "CASELOAD_OTHERS",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "refuse|ignore|custom"
+    )]
+    others: Others,
+    /// A faulty field of a row: fail the row, or leave the field out and warn of it
+    #[arg(
+        long,
+        env = "CASELOAD_FAULTY_FIELDS",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "fail|leave_out"
+    )]
+    faulty_fields: FaultyFields,
+    /// The text between two values of a list in one cell
+    #[arg(long, env = "CASELOAD_SEPARATOR", value_name = "TEXT", default_value = "|",
+          value_parser = NonEmptyStringValueParser::new())]
+    separator: String,
+    /// The text of a cell that clears its field
+    #[arg(long, env = "CASELOAD_NULL", value_name = "TEXT")]
+    null: Option<String>,
     /// Write nothing, but report what the import would do
     #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
     dry_run: bool,
@@ -57,6 +86,24 @@ pub(crate) struct ImportArgs {
     again: AgainArg,
     #[command(flatten)]
     server: ServerArgs,
+}
+
+/// The use of columns without a field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Others {
+    #[default]
+    Refuse,
+    Ignore,
+    Custom,
+}
+
+/// The use of a row with a faulty field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum FaultyFields {
+    #[default]
+    Fail,
+    #[value(name = "leave_out", alias = "leave-out")]
+    LeaveOut,
 }
 
 pub(crate) fn run(args: &ImportArgs, printer: &mut Printer) -> Result<Done, Failure> {
@@ -85,7 +132,19 @@ impl ImportArgs {
 
     fn parts(&self, action: Action, input: Input) -> PartReader {
         let options = TableOptions { delimiter: self.delimiter, encoding: self.encoding };
-        let form = TableForm { action, options, renames: self.renames.clone() };
+        let others = match self.others {
+            Others::Refuse => OtherColumns::Refuse,
+            Others::Ignore => OtherColumns::Ignore,
+            Others::Custom => OtherColumns::Custom,
+        };
+        let rules = RowRules {
+            separator: self.separator.clone(),
+            null: self.null.clone(),
+            leave_out: self.faulty_fields == FaultyFields::LeaveOut,
+            ..RowRules::default()
+        };
+        let renames = self.renames.clone();
+        let form = TableForm { action, options, renames, others, rules };
         PartReader::start(input, PartLimits::IMPORT, Forms::Profiles(form))
     }
 }

@@ -6,6 +6,7 @@ mod splitter;
 pub(super) use splitter::CsvSplitter;
 
 use caseload_files::TableOptions;
+use caseload_model::profile::{OtherColumns, RowRules};
 use caseload_model::task::Action;
 
 /// How a table is read.
@@ -16,6 +17,9 @@ pub(crate) struct TableForm {
     pub(crate) options: TableOptions,
     /// Columns and the names that they get; without a name a column is not read.
     pub(crate) renames: Vec<(String, String)>,
+    /// The use of columns without a field.
+    pub(crate) others: OtherColumns,
+    pub(crate) rules: RowRules,
 }
 
 /// A header that no table of profiles has.

@@ -1,19 +1,102 @@
-//! The text of a cell as a JSON value. Numbers keep their digits and texts every character.
+//! The text of a cell as a JSON value. Numbers keep their digits and texts every character. The
+//! type is that of the column: a cell that has it not is a fault.
 
+use std::borrow::Cow;
+
+use super::super::checker::quoted;
 use super::super::field::Rule;
+use crate::error_code::EntryErrorCode as Code;
 use crate::json::{Json, parse, write_string};
-use crate::spelling::boolean_word;
+use crate::spelling::{boolean_word, trimmed};
 
-/// Between two members of a list in one cell.
-const LIST_SEPARATOR: char = '|';
+/// The errors that a spreadsheet shows instead of a value that it cannot compute.
+const SPREADSHEET_ERRORS: [&str; 12] = [
+    "#N/A",
+    "#REF!",
+    "#VALUE!",
+    "#NAME?",
+    "#DIV/0!",
+    "#NULL!",
+    "#NUM!",
+    "#SPILL!",
+    "#CALC!",
+    "#GETTING_DATA",
+    "#ERROR!",
+    "#FIELD!",
+];
+
+/// Separators of lists, apart from the one of the table.
+const USUAL_SEPARATORS: [char; 3] = [',', ';', '|'];
+
+/// A cell of a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cell<'c> {
+    pub text: &'c str,
+    /// Whether it was in quotes. Blanks around a text in quotes are part of it.
+    pub quoted: bool,
+}
+
+impl<'c> Cell<'c> {
+    /// Whether the cell has nothing but blanks.
+    pub fn is_blank(self) -> bool {
+        trimmed(self.text).is_empty()
+    }
+
+    /// The text without the blanks that no one means.
+    pub(super) fn own(self) -> &'c str {
+        if self.quoted { self.text } else { trimmed(self.text) }
+    }
+
+    /// The text that a formula gives to a spreadsheet, `="0049"`.
+    pub(super) fn forced_text(self) -> Option<Cow<'c, str>> {
+        let inside = self.own().strip_prefix("=\"")?.strip_suffix('"')?;
+        if !inside.contains('"') {
+            return Some(Cow::Borrowed(inside));
+        }
+        let single = inside.replace("\"\"", "");
+        (!single.contains('"')).then(|| Cow::Owned(inside.replace("\"\"", "\"")))
+    }
+
+    /// The text that the cell means. `Err` is a fault of any cell.
+    pub(super) fn read(self) -> Result<Cow<'c, str>, CellFault> {
+        if let Some(text) = self.forced_text() {
+            return Ok(text);
+        }
+        let text = self.own();
+        if !self.quoted && SPREADSHEET_ERRORS.iter().any(|error| error.eq_ignore_ascii_case(text)) {
+            let detail = format!(
+                "{text} is an error of the spreadsheet, not a value; correct the formula there, or \
+                 leave the cell empty"
+            );
+            return Err((Code::SpreadsheetError, detail));
+        }
+        Ok(Cow::Borrowed(text))
+    }
+}
+
+/// The cell that is read as `text`, and whether it needs quotes for that.
+pub fn written_cell(text: &str) -> (Cow<'_, str>, bool) {
+    let plain = Cell { text, quoted: false };
+    if plain.forced_text().is_some() {
+        return (Cow::Owned(format!("=\"{}\"", text.replace('"', "\"\""))), true);
+    }
+    (Cow::Borrowed(text), trimmed(text).len() < text.len() || plain.read().is_err())
+}
+
+/// The fault of a cell: its code, and a sentence without the name of the column.
+pub(super) type CellFault = (Code, String);
 
 /// How the text of a cell becomes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
+    /// A text without the blanks around it.
+    Word,
     Number,
+    /// Unix milliseconds as a number, or a text for the reader of times.
+    Moment,
     Boolean,
-    /// Texts with `|` between them, or a JSON array.
+    /// Texts with a separator between them, or a JSON array.
     List,
     /// A JSON array or map.
     Json,
@@ -22,50 +105,111 @@ pub(super) enum Form {
 impl Form {
     pub(super) const fn of(rule: Rule) -> Self {
         match rule {
-            Rule::Text | Rule::Country | Rule::Language => Self::Text,
-            Rule::Number | Rule::Age | Rule::UnixMillis => Self::Number,
+            Rule::Text => Self::Text,
+            Rule::Country | Rule::Language => Self::Word,
+            Rule::Number | Rule::Age => Self::Number,
+            Rule::UnixMillis => Self::Moment,
             Rule::Boolean => Self::Boolean,
             Rule::Tags => Self::List,
             Rule::Identities | Rule::Names | Rule::CustomFields => Self::Json,
         }
     }
 
-    /// Writes the value of a cell. A text that has not this form is written as a text.
-    pub(super) fn write(self, cell: &str, out: &mut Vec<u8>) {
-        let trimmed = cell.trim();
+    /// Writes the value of a text that is not blank.
+    pub(super) fn write(
+        self,
+        text: &str,
+        separator: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CellFault> {
+        let word = trimmed(text);
         match self {
-            Self::Text => {}
-            Self::Number => {
-                if let Ok(Json::Number(digits)) = parse(trimmed.as_bytes()) {
-                    return out.extend_from_slice(digits.as_bytes());
-                }
-            }
+            Self::Text => write_string(text, out),
+            Self::Word => write_string(word, out),
+            Self::Number | Self::Moment => match parse(word.as_bytes()) {
+                Ok(Json::Number(digits)) => out.extend_from_slice(digits.as_bytes()),
+                _ if self == Self::Moment => write_string(word, out),
+                _ => return Err(no_number(word)),
+            },
             Self::Boolean => {
-                if let Some(value) = boolean_word(trimmed) {
-                    return out.extend_from_slice(if value { b"true" } else { b"false" });
-                }
+                let value = boolean(word).ok_or_else(|| no_boolean(word))?;
+                out.extend_from_slice(if value { b"true" } else { b"false" });
             }
-            Self::List if !trimmed.starts_with('[') => return write_list(trimmed, out),
-            Self::List | Self::Json => {
-                if let Ok(Json::Array(_) | Json::Object(_)) = parse(trimmed.as_bytes()) {
-                    return write_json(trimmed, out);
-                }
+            Self::List if !word.starts_with('[') => {
+                let members = list(word, separator);
+                crate::json::write_array(members, out, write_string);
             }
+            Self::List | Self::Json => match parse(word.as_bytes()) {
+                Ok(Json::Array(_) | Json::Object(_)) => write_json(word, out),
+                Ok(_) => return Err(no_json(self, word, "it is neither an array nor a map")),
+                Err(faults) => {
+                    let why = faults.first().map_or("", |fault| fault.detail.as_str());
+                    return Err(no_json(self, word, why));
+                }
+            },
         }
-        write_string(cell, out);
+        Ok(())
     }
 }
 
-fn write_list(cell: &str, out: &mut Vec<u8>) {
-    out.push(b'[');
-    let members = cell.split(LIST_SEPARATOR).map(str::trim).filter(|member| !member.is_empty());
-    for (at, member) in members.enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write_string(member, out);
+/// The members of a list that is not JSON.
+pub(super) fn list<'t>(text: &'t str, separator: &str) -> impl Iterator<Item = &'t str> {
+    // Without a separator the text is one member.
+    let parts: Vec<&str> =
+        if separator.is_empty() { vec![text] } else { text.split(separator).collect() };
+    parts.into_iter().map(trimmed).filter(|member| !member.is_empty())
+}
+
+/// Why a member of a list looks like a list itself.
+pub(super) fn looks_like_list(member: &str, separator: &str) -> Option<String> {
+    let other =
+        USUAL_SEPARATORS.into_iter().find(|c| !separator.contains(*c) && member.contains(*c))?;
+    Some(format!(
+        "{} was taken as one tag, because tags are separated by {separator:?} here; if it is \
+         several, name {other:?} as the separator",
+        quoted(member)
+    ))
+}
+
+fn boolean(word: &str) -> Option<bool> {
+    let is = |words: [&str; 3]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    match () {
+        () if is(["yes", "y", "on"]) => Some(true),
+        () if is(["no", "n", "off"]) => Some(false),
+        () => boolean_word(word),
     }
-    out.push(b']');
+}
+
+fn no_boolean(word: &str) -> CellFault {
+    let detail = format!(
+        "{} is neither true nor false; write true, yes, y, on or 1, or false, no, n, off or 0",
+        quoted(word)
+    );
+    (Code::WrongType, detail)
+}
+
+fn no_number(word: &str) -> CellFault {
+    let parts: Vec<&str> = word.strip_prefix('-').unwrap_or(word).split(',').collect();
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let right = match parts.as_slice() {
+        [whole, fraction] if digits(whole) && digits(fraction) => format!(
+            "a decimal point is expected, as in {}, and nothing between thousands",
+            word.replace(',', ".")
+        ),
+        _ => "digits are expected, with a decimal point if needed, as in 7 or 1.50".to_owned(),
+    };
+    (Code::WrongType, format!("{} is not a number; {right}", quoted(word)))
+}
+
+fn no_json(form: Form, word: &str, why: &str) -> CellFault {
+    let right = match form {
+        Form::List => "a cell that begins with [ is a JSON array, as in [\"vip\",\"beta\"]",
+        _ => {
+            "this column has JSON; name a part of it to have a plain column, as in first_name, \
+              custom_fields.plan or email"
+        }
+    };
+    (Code::WrongType, format!("{} cannot be read as JSON ({why}); {right}", quoted(word)))
 }
 
 /// Writes JSON on one line: a line break in it can only be between tokens, and there a blank means

@@ -1,47 +1,48 @@
-//! The columns of a table of profiles, and the entry that the cells of a row give. A column is
-//! named like the field; a dot leads into a map. Identities have short names, because a table has
-//! no arrays: `email` is `identity.email`.
+//! The columns of a table of profiles: which member of an entry each one is. All faults of a header
+//! are found at once.
 
 use std::collections::HashMap;
 
-use super::super::check::NAME_COMPONENTS;
-use super::super::field::{APP, CORE, Table};
+use super::super::field::{Field, Table};
 use super::super::identity::IdentityType;
-use super::cells::Form;
-use crate::dialects::advice;
-use crate::json::write_string;
-use crate::spelling::same_name;
+use super::cells::{Cell, Form};
+use super::header::{IDENTITIES, Place, Unplaced, custom_field, place};
+use super::rounded::RoundedIds;
+use super::words::{is_core, plain};
+use crate::spelling::trimmed;
 use crate::task::Action;
 
-/// The highest number of an identity's column, as in `identity.email.2`.
-const IDENTITY_NUMBER_MAX: u32 = 100;
-
-const IDENTITIES: &str = "identities";
-const NAMES: &str = "names";
-const CUSTOM_FIELDS: &str = "custom_fields";
-
 /// The columns of a table whose rows are entries of one action. By default it has no columns.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct RowColumns {
-    members: Vec<(&'static str, Source)>,
+    pub(super) members: Vec<(&'static str, Source)>,
+    /// Columns without a name. A row with text in one of them is faulty.
+    pub(super) unnamed: Vec<usize>,
+    /// The names of all columns, as the file has them.
+    names: Vec<String>,
+    /// Whether `null` clears a field.
+    pub(super) patches: bool,
 }
 
 /// The columns that a member of an entry comes from, each by its index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    Cell(usize, Form),
-    Map(Vec<(String, usize, Form)>),
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Id(usize),
+    Cell(usize, &'static Field),
+    Map(&'static Field, Vec<(String, usize, Form)>),
     Identities(Vec<(IdentityType, usize)>),
 }
 
-/// The place of a column in an entry.
-#[derive(Debug)]
-enum Place {
-    Whole(&'static str, Form),
-    Inside(&'static str, String, Form),
-    Identity(IdentityType, u32),
-    /// Only the server sets this member; an export has it.
-    LeftOut,
+/// The use of columns that no field has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OtherColumns {
+    /// They are faults of the header.
+    #[default]
+    Refuse,
+    /// They are not read.
+    Ignore,
+    /// Each becomes the custom field of its name.
+    Custom,
 }
 
 /// A fault of a header.
@@ -53,22 +54,46 @@ pub struct ColumnFault {
 }
 
 impl RowColumns {
-    /// Reads the names of the columns; a column without a name is not part of an entry. `Err` has
-    /// every fault.
-    pub fn read(action: Action, names: &[Option<&str>]) -> Result<Self, Vec<ColumnFault>> {
-        let table = match action {
-            Action::UpdateAppProfiles => &APP,
-            _ => &CORE,
-        };
-        let mut columns = Self::default();
+    /// Reads a header. A rename gives the column of a name, or of a number as in `#3`, the name of
+    /// a field; a column that is renamed to nothing is left out. `Err` has every fault.
+    pub fn read(
+        action: Action,
+        header: &[Cell<'_>],
+        renames: &[(String, String)],
+        others: OtherColumns,
+    ) -> Result<Self, Vec<ColumnFault>> {
+        let table = Table::of(action);
+        let names: Vec<String> = header.iter().map(|cell| cell.own().to_owned()).collect();
+        let mut columns = Self { names, patches: action.patches(), ..Self::default() };
+        let mut faults: Vec<ColumnFault> = unused(header, renames)
+            .map(|from| ColumnFault {
+                column: None,
+                detail: format!("there is no column {from:?}, which is given another name"),
+            })
+            .collect();
         let mut used = UsedColumns::default();
-        let mut faults = Vec::new();
-        for (column, name) in names.iter().enumerate() {
-            let Some(name) = name else { continue };
-            let placed = place(table, action, name.trim())
-                .and_then(|place| used.take(name, &place).map(|()| place));
-            match placed {
-                Ok(place) => columns.add(column, place),
+        for (column, cell) in header.iter().enumerate() {
+            let renamed = rename_of(renames, column, *cell);
+            let name = renamed.unwrap_or_else(|| cell.own());
+            if renamed == Some("") || renamed.is_none() && is_of_rejects(header, column) {
+                continue;
+            }
+            if trimmed(name).is_empty() {
+                if others != OtherColumns::Ignore {
+                    columns.unnamed.push(column);
+                }
+                continue;
+            }
+            let placed = match (place(table, action, name), others) {
+                (Err(Unplaced::Unknown(_)), OtherColumns::Ignore) if renamed.is_none() => continue,
+                (Err(Unplaced::Unknown(_)), OtherColumns::Custom) if renamed.is_none() => {
+                    custom_field(table, name)
+                }
+                (Err(Unplaced::Unknown(detail) | Unplaced::Wrong(detail)), _) => Err(detail),
+                (Ok(place), _) => Ok(place),
+            };
+            match placed.and_then(|place| used.take(name, place)) {
+                Ok(place) => columns.add(table, column, place),
                 Err(detail) => faults.push(ColumnFault { column: Some(column), detail }),
             }
         }
@@ -78,33 +103,45 @@ impl RowColumns {
         if faults.is_empty() { Ok(columns) } else { Err(faults) }
     }
 
-    /// Writes the entry of a row on one line, without a newline. An empty cell gives no member.
-    /// Writes nothing and returns `false` if every cell is empty.
-    pub fn write_entry<'c>(&self, cell: impl Fn(usize) -> &'c str, out: &mut Vec<u8>) -> bool {
-        let start = out.len();
-        for (name, source) in &self.members {
-            let before = out.len();
-            out.push(if before == start { b'{' } else { b',' });
-            write_string(name, out);
-            out.push(b':');
-            if !source.write(&cell, out) {
-                out.truncate(before);
+    /// Looks for rounded ids in the rows of the table.
+    pub fn rounded_ids(&self) -> RoundedIds {
+        let ids = self.members.iter().flat_map(|(_, source)| match source {
+            Source::Id(column) => vec![*column],
+            Source::Identities(identities) => {
+                let is_id = |kind| !matches!(kind, IdentityType::Email | IdentityType::PhoneNumber);
+                identities.iter().filter(|(kind, _)| is_id(*kind)).map(|(_, at)| *at).collect()
             }
-        }
-        let has_members = out.len() > start;
-        if has_members {
-            out.push(b'}');
-        }
-        has_members
+            Source::Cell(..) | Source::Map(..) => Vec::new(),
+        });
+        RoundedIds::of(ids.map(|column| (column, self.shown(column))))
     }
 
-    fn add(&mut self, column: usize, place: Place) {
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether the table has no columns.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// A column as a sentence names it.
+    pub(super) fn shown(&self, column: usize) -> String {
+        match self.names.get(column).map(|name| trimmed(name)) {
+            Some(name) if !name.is_empty() => format!("column {name:?}"),
+            _ => format!("column #{}", column + 1),
+        }
+    }
+
+    fn add(&mut self, table: &'static Table, column: usize, place: Place) {
         match place {
             Place::LeftOut => {}
-            Place::Whole(name, form) => self.members.push((name, Source::Cell(column, form))),
-            Place::Inside(name, key, form) => {
-                let source = self.member(name, || Source::Map(Vec::new()));
-                if let Source::Map(keys) = source {
+            Place::Id => self.members.push((table.id_field, Source::Id(column))),
+            Place::Whole(field) => self.members.push((field.name, Source::Cell(column, field))),
+            Place::Inside(field, key, form) => {
+                let source = self.member(field.name, || Source::Map(field, Vec::new()));
+                if let Source::Map(_, keys) = source {
                     keys.push((key, column, form));
                 }
             }
@@ -129,7 +166,7 @@ impl RowColumns {
     /// The column that the header lacks, if no entry of it could name its profile.
     fn missing(&self, table: &Table, action: Action) -> Option<String> {
         let has = |name| self.members.iter().any(|(member, _)| *member == name);
-        let has_name = has(table.id_field) || table.id_field == CORE.id_field && has(IDENTITIES);
+        let has_name = has(table.id_field) || is_core(table) && has(IDENTITIES);
         (!has_name).then(|| match action {
             Action::UpdateAppProfiles => "no column is the pid of the profile".to_owned(),
             _ => "no column is an identity, such as email or identity.uid".to_owned(),
@@ -137,41 +174,44 @@ impl RowColumns {
     }
 }
 
-impl Source {
-    /// Writes the value; returns `false`, with anything written, if all cells are empty.
-    fn write<'c>(&self, cell: impl Fn(usize) -> &'c str, out: &mut Vec<u8>) -> bool {
-        let mut any = false;
-        match self {
-            Self::Cell(column, form) => {
-                any = !cell(*column).is_empty();
-                if any {
-                    form.write(cell(*column), out);
-                }
-            }
-            Self::Map(keys) => {
-                for (key, column, form) in keys.iter().filter(|(_, at, _)| !cell(*at).is_empty()) {
-                    out.push(if any { b',' } else { b'{' });
-                    write_string(key, out);
-                    out.push(b':');
-                    form.write(cell(*column), out);
-                    any = true;
-                }
-                out.push(b'}');
-            }
-            Self::Identities(identities) => {
-                for (kind, column) in identities.iter().filter(|(_, at)| !cell(*at).is_empty()) {
-                    out.extend_from_slice(if any { b",{" } else { b"[{" });
-                    write_string(kind.as_str(), out);
-                    out.push(b':');
-                    write_string(cell(*column), out);
-                    out.push(b'}');
-                    any = true;
-                }
-                out.push(b']');
-            }
-        }
-        any
-    }
+/// Whether a rename names this column: by its name, or by its number.
+fn names(from: &str, column: usize, cell: Cell<'_>) -> bool {
+    let from = trimmed(from);
+    from == trimmed(cell.text) || from.strip_prefix('#') == Some(&(column + 1).to_string())
+}
+
+/// The field that a column is renamed to. A name comes before a number.
+fn rename_of<'r>(
+    renames: &'r [(String, String)],
+    column: usize,
+    cell: Cell<'_>,
+) -> Option<&'r str> {
+    let by_name = renames.iter().find(|(from, _)| trimmed(from) == trimmed(cell.text));
+    let found = by_name.or_else(|| renames.iter().find(|(from, _)| names(from, column, cell)));
+    found.map(|(_, to)| trimmed(to))
+}
+
+/// The renames that no column has.
+fn unused<'r>(
+    header: &[Cell<'_>],
+    renames: &'r [(String, String)],
+) -> impl Iterator<Item = &'r String> {
+    let is_used =
+        |from: &str| header.iter().enumerate().any(|(column, cell)| names(from, column, *cell));
+    renames
+        .iter()
+        .map(|(from, _)| from)
+        .filter(move |from| !is_used(from))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// Whether a column is one of the two that a table of rejected rows has in front.
+fn is_of_rejects(header: &[Cell<'_>], column: usize) -> bool {
+    let names = ["error", "line"];
+    column < names.len()
+        && header.len() > names.len()
+        && names.iter().zip(header).all(|(name, cell)| plain(trimmed(cell.text)) == *name)
 }
 
 /// The places that columns have so far, each with the name of its column.
@@ -183,23 +223,27 @@ struct UsedColumns {
 }
 
 impl UsedColumns {
-    fn take(&mut self, name: &str, place: &Place) -> Result<(), String> {
-        let (member, key, other) = match place {
-            Place::LeftOut => return Ok(()),
-            Place::Whole(member, _) => (*member, String::new(), self.insides.get(member)),
-            Place::Inside(member, key, _) => {
-                (*member, format!(".{key}"), self.places.get(&(*member, String::new())))
+    /// Takes a place. `Err` names the column that has it.
+    fn take(&mut self, name: &str, place: Place) -> Result<Place, String> {
+        let (member, key) = match &place {
+            Place::LeftOut => return Ok(place),
+            Place::Id => ("", String::new()),
+            Place::Whole(field) => (field.name, String::new()),
+            Place::Inside(field, key, _) => (field.name, format!(".{key}")),
+            Place::Identity(kind, number) => {
+                let number = number
+                    .map_or_else(|| format!("#{}", self.places.len()), |number| number.to_string());
+                (IDENTITIES, format!(".{}.{number}", kind.as_str()))
             }
-            Place::Identity(kind, number) => (
-                IDENTITIES,
-                format!(".{}.{number}", kind.as_str()),
-                self.places.get(&(IDENTITIES, String::new())),
-            ),
         };
-        let other = other.or_else(|| self.places.get(&(member, key.clone())));
-        if let Some(other) = other {
+        let whole = if key.is_empty() {
+            self.insides.get(member)
+        } else {
+            self.places.get(&(member, String::new()))
+        };
+        if let Some(other) = whole.or_else(|| self.places.get(&(member, key.clone()))) {
             let more = match place {
-                Place::Identity(kind, number) if *other != IDENTITIES => {
+                Place::Identity(kind, Some(number)) if *other != IDENTITIES => {
                     format!("; a second one is identity.{}.{}", kind.as_str(), number + 1)
                 }
                 _ => String::new(),
@@ -210,76 +254,6 @@ impl UsedColumns {
             self.insides.entry(member).or_insert_with(|| name.to_owned());
         }
         self.places.insert((member, key), name.to_owned());
-        Ok(())
+        Ok(place)
     }
-}
-
-/// Finds the place of a column by its name. `Err` says what is wrong with the name.
-fn place(table: &'static Table, action: Action, name: &str) -> Result<Place, String> {
-    let is_core = table.id_field == CORE.id_field;
-    if name.is_empty() {
-        return Err("the column has no name".to_owned());
-    }
-    if same_name(table.id_field, name) {
-        return match action {
-            Action::CreateCoreProfiles => Err(format!(
-                "a new profile gets its {} from the server; update and upsert take it",
-                table.id_field
-            )),
-            _ => Ok(Place::Whole(table.id_field, Form::Text)),
-        };
-    }
-    if table.read_only.contains(&name) || !is_core && same_name(CORE.id_field, name) {
-        return Ok(Place::LeftOut);
-    }
-    if let Some(field) = table.fields.iter().find(|field| field.name == name) {
-        return Ok(Place::Whole(field.name, Form::of(field.rule)));
-    }
-    if let Some(key) = name.strip_prefix("custom_fields.") {
-        return custom_field(key);
-    }
-    if is_core && let Some(place) = name_component(name).or_else(|| identity(name)) {
-        return Ok(place);
-    }
-    let advice = advice(name, &known(table, is_core).collect::<Vec<_>>());
-    Err(format!("{name:?} is not a field of {}s; {advice}", table.noun))
-}
-
-/// `custom_fields.plan`, or with a type `custom_fields.seats:number`.
-fn custom_field(key: &str) -> Result<Place, String> {
-    let (key, form) = match key.rsplit_once(':') {
-        Some((key, "number")) => (key, Form::Number),
-        Some((key, "text")) => (key, Form::Text),
-        _ => (key, Form::Text),
-    };
-    if key.is_empty() {
-        return Err("a custom field needs a name, as in custom_fields.plan".to_owned());
-    }
-    Ok(Place::Inside(CUSTOM_FIELDS, key.to_owned(), form))
-}
-
-fn name_component(name: &str) -> Option<Place> {
-    let component = name.strip_prefix("names.").unwrap_or(name);
-    let known = NAME_COMPONENTS.iter().find(|known| **known == component)?;
-    Some(Place::Inside(NAMES, (*known).to_owned(), Form::Text))
-}
-
-/// `email`, `identity.email`, or `identity.email.2`.
-fn identity(name: &str) -> Option<Place> {
-    let rest = name.strip_prefix("identity.").or_else(|| name.strip_prefix("identities."));
-    let (kind, number) = match rest.unwrap_or(name).rsplit_once('.') {
-        Some((kind, number)) => (kind, number.parse().ok()?),
-        None => (rest.unwrap_or(name), 1),
-    };
-    let kind = IdentityType::parse(kind)?;
-    (1..=IDENTITY_NUMBER_MAX).contains(&number).then_some(Place::Identity(kind, number))
-}
-
-/// The names that a column may have.
-fn known(table: &'static Table, is_core: bool) -> impl Iterator<Item = &'static str> {
-    let core = is_core.then(|| {
-        IdentityType::ALL.iter().map(|kind| kind.as_str()).chain(NAME_COMPONENTS.iter().copied())
-    });
-    let fields = table.fields.iter().map(|field| field.name);
-    fields.chain([table.id_field]).chain(core.into_iter().flatten())
 }

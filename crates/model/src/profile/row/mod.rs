@@ -1,12 +1,22 @@
 //! Rows of a table as entries of profiles, the way into the server that a spreadsheet takes. The
-//! header says which member of an entry each column is (`columns`), and that member decides how the
-//! text of a cell becomes a value (`cells`). Files and the grammar of CSV are not known here, and
-//! no value is refused: a text that is not a value of its field is sent as a text, and the server
-//! says what is wrong with it.
+//! header says which member of an entry each column is (`columns`, `header`, `words`). That member
+//! decides how the text of a cell becomes a value (`cells`, `addresses`). `entry` writes the entry
+//! of a row or says what is wrong with its cells, and `rounded` finds ids that a spreadsheet
+//! rounded. Files and the grammar of CSV are not known here. The rules of values, such as the names
+//! of countries, are those of all entries.
 
+mod addresses;
 mod cells;
 mod columns;
+mod entry;
+mod header;
+mod rounded;
 #[cfg(test)]
 mod tests;
+mod words;
 
-pub use columns::{ColumnFault, RowColumns};
+pub use cells::{Cell, written_cell};
+pub use columns::{ColumnFault, OtherColumns, RowColumns};
+pub use entry::{RowEntry, RowRules};
+pub use rounded::RoundedIds;
+pub use words::header_words;

@@ -84,8 +84,15 @@ pub fn app_profile_id(domain: &DomainName, seed: &[u8]) -> String {
     id
 }
 
+/// The id of the app profile of a `uid` in an app; the empty app is that of writes that name none.
+pub fn pid_of_uid(domain: &DomainName, app_id: &str, uid: &IdentityKey) -> String {
+    app_profile_id(domain, &[b"identifier\0", app_id.as_bytes(), b"\0", uid.value()].concat())
+}
+
 /// An identity in comparable form: the code of its type in one byte, then its value as UTF-8. Email
-/// addresses are folded. Keys sort by their bytes. The types and the way to a key are in `profile`.
+/// addresses are folded. A long value is its beginning and a digest, because no index of a database
+/// takes keys of any length: keys have at most 1,025 bytes. Keys sort by their bytes. The types and
+/// the way to a key are in `profile`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdentityKey(pub(crate) Box<[u8]>);
 
@@ -93,6 +100,11 @@ impl IdentityKey {
     /// The bytes that are stored and compared.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// The bytes after the type: the value, or the short form of a long one.
+    pub(crate) fn value(&self) -> &[u8] {
+        &self.0[1..]
     }
 }
 

@@ -11,6 +11,7 @@ use caseload_store::{
 };
 use serde_json::json;
 
+use super::longest::text;
 use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
 };
@@ -68,8 +69,9 @@ async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
 }
 
 async fn fill_profiles(store: &Arc<dyn Store>, domain: &Domain) {
-    let entries: Vec<_> =
+    let mut entries: Vec<_> =
         (0..150).map(|n| uid(&format!("u{}", n - i32::from(n % 50 == 49)))).collect();
+    entries[100] = uid(&text(1, 750));
     run(store, domain, "create", Action::CreateCoreProfiles, &entries).await;
     let made = results(store, domain.id, "create").await;
     let id = super::support::profile_id(&made[0]);

@@ -14,6 +14,7 @@ pub(crate) mod issue_upserts;
 pub(crate) mod issue_writes;
 pub(crate) mod issues;
 pub(crate) mod limits;
+pub(crate) mod longest;
 pub(crate) mod oracle;
 pub(crate) mod people;
 pub(crate) mod profile_lists;
@@ -138,6 +139,11 @@ macro_rules! store_suite {
             profiles_that_share_an_identity_lead_to_each_other,
             a_page_of_profiles_ends_before_its_byte_limit,
             profiles_of_other_domains_are_not_listed,
+        );
+        $crate::store_suite!(@ $open, longest:
+            people_with_the_longest_identities_are_written_and_found,
+            an_author_with_the_longest_identifier_or_address_is_found,
+            the_longest_values_of_every_field_are_stored,
         );
         $crate::store_suite!(@ $open, profile_writes: random_writes_and_lists_take_turns,);
     };

@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use super::TEXT_CHARS_MAX;
 use super::reader::Reader;
 use super::render::Members;
+use super::{CUSTOM_NUMBER_CHARS_MAX, TEXT_CHARS_MAX};
 use crate::error_code::EntryErrorCode;
 use crate::json::{Json, Member, ValuePath};
 use crate::task::words;
@@ -87,6 +87,13 @@ fn check_custom_value(
     reader: &mut Reader,
 ) -> Option<UnixMillis> {
     match (kind, value) {
+        (FieldType::Number, Json::Number(number)) if number.len() > CUSTOM_NUMBER_CHARS_MAX => {
+            let detail = format!(
+                "the number has {} characters; at most {CUSTOM_NUMBER_CHARS_MAX} are allowed",
+                number.len()
+            );
+            reader.fault(EntryErrorCode::TooLong, at, detail, Some(value));
+        }
         (_, Json::Null)
         | (FieldType::Number, Json::Number(_))
         | (FieldType::Checkbox, Json::Bool(_)) => {}

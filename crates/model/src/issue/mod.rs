@@ -61,6 +61,9 @@ pub use view::{IssueView, TimestampFormat};
 
 /// Longest title, name, comment or note of an issue, in code points.
 pub const TEXT_CHARS_MAX: usize = 100_000;
+/// Longest number of a custom field, in characters. Numbers are in an index in their order, so no
+/// digest can replace a longer one.
+pub const CUSTOM_NUMBER_CHARS_MAX: usize = 4000;
 /// Longest body of a message, in bytes.
 pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
 /// Longest tag, in code points.

@@ -3,7 +3,10 @@
 //! to at most one core profile of a domain. [`IdentityKey`] is the form in which pairs are compared
 //! and stored: equal keys are the same identity.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
 
 use super::checker::{Checker, longer_than, quoted};
 use super::field::TEXT_CHARS_MAX;
@@ -18,6 +21,13 @@ use crate::task::words;
 pub const IDENTITY_VALUE_CHARS_MAX: usize = 300;
 /// Longest value of a `uid`, in code points.
 pub const UID_VALUE_CHARS_MAX: usize = 750;
+/// Longest key that has its value whole, in bytes.
+const WHOLE_KEY_BYTES_MAX: usize = 1025;
+/// Bytes of a longer key that stay. The mark and the SHA-256 of the key follow them.
+const KEY_BEGINNING_BYTES: usize = 256;
+/// Marks a digest; no text has this byte.
+const DIGESTED: u8 = 0xff;
+const DIGESTED_KEY_BYTES: usize = KEY_BEGINNING_BYTES + 1 + 32;
 
 words! {
     /// The type of an identity.
@@ -90,6 +100,13 @@ impl IdentityKey {
             IdentityType::PhoneNumber => bytes.extend_from_slice(dialled(value).as_bytes()),
             _ => bytes.extend_from_slice(value.as_bytes()),
         }
+        if bytes.len() > WHOLE_KEY_BYTES_MAX {
+            // Two values never share a SHA-256.
+            let digest = Sha256::digest(&bytes);
+            bytes.truncate(KEY_BEGINNING_BYTES);
+            bytes.push(DIGESTED);
+            bytes.extend_from_slice(&digest);
+        }
         Self(bytes.into_boxed_slice())
     }
 
@@ -101,10 +118,15 @@ impl IdentityKey {
         }
     }
 
-    /// The value, if the identity is of this type.
-    pub fn value_of(&self, kind: IdentityType) -> Option<&str> {
-        let (code, value) = self.0.split_first()?;
-        str::from_utf8(value).ok().filter(|_| i64::from(*code) == kind.code())
+    /// The beginning of the value, for messages.
+    pub(super) fn beginning(&self) -> Cow<'_, str> {
+        let value = self.value();
+        String::from_utf8_lossy(value.split(|byte| *byte == DIGESTED).next().unwrap_or(value))
+    }
+
+    /// Whether the identity is of this type.
+    pub fn is(&self, kind: IdentityType) -> bool {
+        self.type_code() == kind.code()
     }
 
     /// The code of its [`IdentityType`].
@@ -116,7 +138,10 @@ impl IdentityKey {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (code, value) = bytes.split_first()?;
         IdentityType::from_code(i64::from(*code))?;
-        (!value.is_empty() && std::str::from_utf8(value).is_ok()).then(|| Self(bytes.into()))
+        let is_whole = !value.is_empty() && bytes.len() <= WHOLE_KEY_BYTES_MAX;
+        let is_digest = bytes.len() == DIGESTED_KEY_BYTES && bytes[KEY_BEGINNING_BYTES] == DIGESTED;
+        let is_key = is_digest || is_whole && std::str::from_utf8(value).is_ok();
+        is_key.then(|| Self(bytes.into()))
     }
 }
 
@@ -321,5 +346,17 @@ mod tests {
         for bad in [&b""[..], b"\x01", b"\x00a", b"\x0da", b"\x01\xff"] {
             assert_eq!(IdentityKey::from_bytes(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn the_key_of_a_long_value_is_short_and_its_own() {
+        let uid = |text: &str| IdentityKey::new(IdentityType::Uid, text);
+        let whole = "a".repeat(WHOLE_KEY_BYTES_MAX - 1);
+        assert_eq!(uid(&whole).value(), whole.as_bytes());
+        let (long, other) = (uid(&format!("{whole}a")), uid(&format!("{whole}b")));
+        assert_ne!(long, other);
+        assert_eq!(long.as_bytes().len(), DIGESTED_KEY_BYTES);
+        assert!(long.beginning().starts_with("aaa"));
+        assert_eq!(IdentityKey::from_bytes(long.as_bytes()), Some(long));
     }
 }

@@ -265,14 +265,14 @@ fn joins(
         if matches!(kind, IdentityType::Email | IdentityType::PhoneNumber) {
             return None;
         }
-        let own = before.iter().find_map(|own| own.value_of(kind))?;
+        let own = before.iter().find(|own| own.is(kind))?;
         let Some(Json::Array(items)) = json.get("identities") else { return None };
         let (word, value) = (kind.as_str(), items.get(n)?.get(kind.as_str())?);
         let detail = format!(
             "{} has the {word} {} already, and this entry adds {}: if these are two people, give \
              each an entry with identities of their own",
             name_of(id),
-            quoted(own),
+            quoted(&own.beginning()),
             type_and_value(json, n)
         );
         let identities = ValuePath::field("identities");

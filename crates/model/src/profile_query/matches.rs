@@ -8,7 +8,7 @@ use super::position::{ProfileId, ProfilePosition};
 use super::query::{ProfileFieldType, ProfileKind, ProfileQuery};
 use crate::country::alpha_2;
 use crate::fold::fold_text;
-use crate::ids::{DomainName, IdentityKey, app_profile_id};
+use crate::ids::{DomainName, IdentityKey, pid_of_uid};
 use crate::issue_query::{Condition, Sort, SortOrder, holds_for};
 use crate::json::{self, Json};
 use crate::profile::{IdentityType, braced, identity_keys};
@@ -131,18 +131,15 @@ pub fn address_keys(emails: &[u8]) -> Vec<IdentityKey> {
     emails.map(|email| IdentityKey::new(IdentityType::Email, email)).collect()
 }
 
-/// The pids that app profiles have whose identifier is this `uid`, in these apps; the empty app
-/// is that of writes that name none. No other identity makes a pid.
+/// The pids that app profiles have whose identifier is this `uid`, in these apps. No other identity
+/// makes a pid.
 pub fn pids_of_uid<'a>(
     domain: &'a DomainName,
     app_ids: impl Iterator<Item = &'a str>,
     key: &'a IdentityKey,
 ) -> impl Iterator<Item = String> {
-    let uid = key.value_of(IdentityType::Uid);
-    let pid = move |app_id: &str| {
-        uid.map(|uid| app_profile_id(domain, format!("identifier\0{app_id}\0{uid}").as_bytes()))
-    };
-    app_ids.filter_map(pid)
+    let is_uid = key.is(IdentityType::Uid);
+    app_ids.filter(move |_| is_uid).map(move |app_id| pid_of_uid(domain, app_id, key))
 }
 
 impl Sort {

@@ -144,8 +144,7 @@ pub(super) fn app_profiles<S: ProfileSource>(
             Ok(())
         },
     )?;
-    let uids: Vec<_> =
-        keys.iter().filter(|key| key.value_of(IdentityType::Uid).is_some()).collect();
+    let uids: Vec<_> = keys.iter().filter(|key| key.is(IdentityType::Uid)).collect();
     if uids.is_empty() {
         return Ok(found);
     }

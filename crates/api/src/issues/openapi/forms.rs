@@ -11,6 +11,7 @@ use caseload_model::issue::{
     IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX,
 };
 use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
+use caseload_model::time::read::{MOMENT_MS_MAX, MOMENT_MS_MIN};
 use serde_json::{Value, json};
 
 use crate::openapi::json::{
@@ -145,7 +146,7 @@ fn custom_field() -> Value {
             ),
             of(&["number"], json!({"type": ["number", "null"]})),
             of(&["date"], json!({
-                "type": ["integer", "null"], "minimum": i64::MIN, "maximum": i64::MAX,
+                "type": ["integer", "null"], "minimum": MOMENT_MS_MIN, "maximum": MOMENT_MS_MAX,
             })),
             of(&["checkbox"], json!({"anyOf": [
                 {"type": ["boolean", "null"]},

@@ -72,8 +72,9 @@ pub(super) fn schemas() -> Value {
         "Person": person(),
         "Attachment": attachment(),
         "CustomField": record(
-            "The value of a custom field: a string, a number for `number`, Unix milliseconds for \
-             `date` (also sent as ISO 8601), a boolean or its word for `checkbox`.",
+            "The value of a custom field: a string, a number of at most 4,000 \
+             characters for `number`, Unix milliseconds for `date` (also sent as ISO 8601), a \
+             boolean or its word for `checkbox`.",
             &["type"],
             json!({
                 "type": {"type": "string", "enum": [

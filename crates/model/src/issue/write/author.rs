@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use super::record::IssueRecord;
 use super::requests::CreateRequest;
 use crate::fold::fold;
-use crate::ids::{DomainName, app_profile_id};
+use crate::ids::{DomainName, app_profile_id, pid_of_uid};
 use crate::issue::person::Person;
 use crate::json::{self, Json};
+use crate::profile::{IdentityKey, IdentityType};
 
 /// The parts of an agent that a write needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +61,9 @@ pub fn author_pid(
     let app = app_id.unwrap_or_default();
     let seed = match (&request.email, uid(request)) {
         (Some(email), _) => format!("email\0{app}\0{}", fold(email)),
-        (None, Some(uid)) => format!("identifier\0{app}\0{uid}"),
+        (None, Some(uid)) => {
+            return pid_of_uid(domain, app, &IdentityKey::new(IdentityType::Uid, uid));
+        }
         (None, None) => format!("nobody\0{app}\0{random}"),
     };
     app_profile_id(domain, seed.as_bytes())

@@ -6,4 +6,5 @@
 mod fairness;
 mod poison;
 mod purge;
+mod refused;
 mod support;

@@ -23,7 +23,7 @@ pub(crate) struct Fixture {
     pub(crate) clock: Clock,
     /// Milliseconds by which the clock was turned forward.
     turned: Arc<AtomicI64>,
-    _place: StorePlace,
+    pub(crate) place: StorePlace,
 }
 
 impl Fixture {
@@ -37,7 +37,7 @@ impl Fixture {
             let passed = begun.elapsed().as_millis() as i64;
             UnixMillis(BEGIN_MS + ahead.load(Ordering::Relaxed) + passed)
         });
-        Self { store, clock, turned, _place: place }
+        Self { store, clock, turned, place }
     }
 
     /// Turns the clock forward.
@@ -70,8 +70,19 @@ impl Fixture {
         id: &str,
         uids: impl Iterator<Item = String>,
     ) -> CreateTask {
-        let entry = |uid| format!("{{\"identities\":[{{\"uid\":\"{uid}\"}}]}}\n");
-        let payload: String = uids.map(entry).collect();
+        let entry = |uid| format!("{{\"identities\":[{{\"uid\":\"{uid}\"}}]}}");
+        self.command_of(domain, id, Action::CreateCoreProfiles, uids.map(entry))
+    }
+
+    /// The command that creates a task of these entries.
+    pub(crate) fn command_of(
+        &self,
+        domain: &Domain,
+        id: &str,
+        action: Action,
+        entries: impl Iterator<Item = String>,
+    ) -> CreateTask {
+        let payload: String = entries.map(|entry| entry + "\n").collect();
         let mut blocks: Vec<Block> = Vec::new();
         let mut reader = PayloadReader::new(1 << 18);
         reader.push(payload.as_bytes(), &mut blocks).unwrap();
@@ -81,7 +92,7 @@ impl Fixture {
             key: None,
             domain: domain.id,
             id: id.to_owned(),
-            action: Action::CreateCoreProfiles,
+            action,
             dry_run: false,
             upsert: false,
             total,
@@ -103,11 +114,16 @@ impl Fixture {
         Runner::start(work, self.store.clone(), self.clock.clone(), RunnerConfig::new(name))
     }
 
-    /// Waits until the task is completed.
+    /// Waits until the task about profiles is completed.
     pub(crate) async fn completed(&self, domain: &Domain, id: &str) -> Task {
+        self.completed_in(domain, Family::Identity, id).await
+    }
+
+    /// Waits until the task is completed.
+    pub(crate) async fn completed_in(&self, domain: &Domain, family: Family, id: &str) -> Task {
         let begun = Instant::now();
         loop {
-            let task = self.store.task(domain.id, Family::Identity, id).await.unwrap().unwrap();
+            let task = self.store.task(domain.id, family, id).await.unwrap().unwrap();
             if task.outcome.is_some() {
                 return task;
             }

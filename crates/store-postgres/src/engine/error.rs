@@ -62,6 +62,22 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     StoreError::Unavailable(text)
 }
 
+/// The first fault of statements that were sent together, if one failed. A statement that was not
+/// run because another one had failed is not the cause.
+pub(crate) fn first_cause<T>(
+    answers: impl IntoIterator<Item = Result<T, StoreError>>,
+) -> Result<(), StoreError> {
+    let mut faults: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
+    let cause = faults.iter().position(|fault| !is_aftermath(fault)).unwrap_or(0);
+    if faults.is_empty() { Ok(()) } else { Err(faults.swap_remove(cause)) }
+}
+
+/// Whether a statement was not run because an earlier one of its transaction had failed.
+pub(crate) fn is_aftermath(fault: &StoreError) -> bool {
+    let code = SqlState::IN_FAILED_SQL_TRANSACTION;
+    matches!(fault, StoreError::Unavailable(text) if text.ends_with(&with_code("", &code)))
+}
+
 /// The address of the node whose fault a coordinator passes on. It is in the message if there is no
 /// connection to the node, and in the context if the node itself refused a statement.
 fn node_of(fault: &DbError) -> Option<String> {
@@ -85,7 +101,11 @@ pub(crate) fn is_duplicate(error: &Error) -> bool {
 /// The message in one line, with its code.
 fn text_of(fault: &DbError) -> String {
     let words: Vec<&str> = fault.message().split_whitespace().collect();
-    format!("{} ({})", words.join(" "), fault.code().code())
+    with_code(&words.join(" "), fault.code())
+}
+
+fn with_code(message: &str, code: &SqlState) -> String {
+    format!("{message} ({})", code.code())
 }
 
 /// The text with its cause, because the outer text alone often says little.

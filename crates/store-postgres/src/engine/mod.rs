@@ -43,7 +43,7 @@ use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{DurationCounts, ReadBudget, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
-pub(super) use error::{is_duplicate, store_error};
+pub(super) use error::{first_cause, is_aftermath, is_duplicate, store_error};
 pub(crate) use examine::examine;
 pub(super) use layout::FIRST;
 pub use layout::{LAYOUT, Placement};

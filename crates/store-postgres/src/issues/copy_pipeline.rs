@@ -5,14 +5,15 @@
 //! [`CopyPipeline::end`] comes before every statement that depends on the issues.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 
 use super::columns::{CopyStatements, NewRow, NewRows};
-use crate::engine::Client;
+use crate::engine::{Client, first_cause, is_aftermath};
 use caseload_store::StoreError;
 
 /// Bytes of issues in one copy, and in one copy to an idle database: each copy takes round trips of
@@ -116,11 +117,21 @@ impl<'c> CopyPipeline<'c> {
 
     /// Waits until all added issues are in the tables.
     pub(super) async fn end(&mut self) -> Result<(), StoreError> {
-        self.send_all().await?;
-        while let Some(sent) = self.sent.pop_front() {
-            sent.await?;
+        let last = self.send_all().await;
+        let answers = join_all(self.sent.drain(..)).await;
+        first_cause(iter::once(last).chain(answers))
+    }
+
+    /// The answer to a statement. If it only says that the transaction has failed, the fault is
+    /// that of the copy which is the cause.
+    pub(super) async fn caused<T>(
+        &mut self,
+        answer: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match answer {
+            Err(fault) if is_aftermath(&fault) => Err(self.end().await.err().unwrap_or(fault)),
+            answer => answer,
         }
-        Ok(())
     }
 }
 

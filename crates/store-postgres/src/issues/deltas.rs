@@ -3,12 +3,11 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;
-use tokio::try_join;
+use tokio::join;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use crate::engine::store_error;
-use crate::engine::{Client, Column, CopyRows, Params};
+use crate::engine::{Client, Column, CopyRows, Params, first_cause, store_error};
 use caseload_store::StoreError;
 use caseload_store::issues::{IndexChanges, IndexUpdate};
 use caseload_store::rowset::{LIST, encode_rows, offset_of};
@@ -85,7 +84,7 @@ impl Deltas {
             self.entries.unwrap_or_default();
         let (parts, write_entries) =
             (client.prepare_copy(PARTS).await?, client.prepare(&write_entries()).await?);
-        try_join!(
+        let (counts, sets, parts, entries, marks) = join!(
             async { client.copy_rows(&of_counts, counts).await.map_err(store_error) },
             async { client.copy_rows(&of_sets, sets).await.map_err(store_error) },
             async {
@@ -102,8 +101,8 @@ impl Deltas {
                 client.prepared_execute(&write_entries, params).await
             },
             marks.write(client, domain),
-        )?;
-        Ok(())
+        );
+        first_cause([counts, sets, parts, entries.map(drop), marks.map(drop)])
     }
 }
 
@@ -254,12 +253,12 @@ async fn insert(client: &Client, domain: DomainId, update: &IndexUpdate) -> Resu
     let marks = Marks::prepare(client, &update.texts).await?;
     let of_counts: [&(dyn ToSql + Sync); 5] = [&domain.0, &facets, &values, &days, &sums];
     let of_sets: [&(dyn ToSql + Sync); 6] = [&domain.0, &kinds, &terms, &blocks, &entered, &gone];
-    try_join!(
+    let (counts, sets, marks) = join!(
         client.prepared_execute(&counts, &of_counts),
         client.prepared_execute(&insert, &of_sets),
         marks.write(client, domain),
-    )?;
-    Ok(())
+    );
+    first_cause([counts, sets, marks])
 }
 
 /// Marks for the text index.

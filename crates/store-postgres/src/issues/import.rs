@@ -14,13 +14,14 @@ use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
 use futures_util::FutureExt as _;
-use tokio::try_join;
+use tokio::join;
 use tokio_postgres::types::ToSql;
 
 use super::columns::NewRow;
 use super::copy_pipeline::CopyPipeline;
 use super::deltas::Deltas;
 use super::import_names::ImportedNames;
+use crate::engine::first_cause;
 use crate::tx::DomainTx;
 
 /// The import of one chunk.
@@ -131,7 +132,14 @@ impl<'c> ImportStore for Import<'c> {
             let fragments = &IssueFragments::new(&issue.head, body);
             self.changes.change(row.into(), None, Some(IndexedIssue { columns, fragments }))?;
         }
-        if plan.issues.is_empty() { Ok(()) } else { self.tx.wait(self.pipeline.send()) }
+        if plan.issues.is_empty() {
+            return Ok(());
+        }
+        let pipeline = &mut self.pipeline;
+        self.tx.wait(async {
+            let sent = pipeline.send().await;
+            pipeline.caused(sent).await
+        })
     }
 }
 
@@ -158,7 +166,11 @@ impl<'c> Import<'c> {
     /// Whether another transaction waits for the end of the chunk, as every writer of the domain
     /// does.
     pub(crate) fn has_waiters(&mut self) -> Result<bool, StoreError> {
-        self.tx.wait(self.pipeline.has_waiters())
+        let pipeline = &mut self.pipeline;
+        self.tx.wait(async {
+            let asked = pipeline.has_waiters().await;
+            pipeline.caused(asked).await
+        })
     }
 
     /// Writes the index update, the names and the clock's numbers of the chunk, all in one flight.
@@ -167,6 +179,11 @@ impl<'c> Import<'c> {
         imported: Option<&ImportContext>,
     ) -> Result<(), StoreError> {
         let Some(imported) = imported else { return Ok(()) };
+        let written = self.write(imported).await;
+        self.pipeline.caused(written).await
+    }
+
+    async fn write(&mut self, imported: &ImportContext) -> Result<(), StoreError> {
         let (client, domain) = (self.tx.client(), self.tx.domain);
         let Self { clock, pipeline, now, .. } = self;
         let (changes, names) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.names));
@@ -189,12 +206,9 @@ impl<'c> Import<'c> {
         let created_at = imported.taken_timestamps.max_created_at().unwrap_or_default().0;
         let numbers: [&(dyn ToSql + Sync); 6] =
             [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
-        try_join!(
-            pipeline.end(),
-            deltas.write(client, domain),
-            client.prepared_execute(&update, &numbers),
-        )?;
-        Ok(())
+        let clock = client.prepared_execute(&update, &numbers);
+        let (issues, deltas, clock) = join!(pipeline.end(), deltas.write(client, domain), clock);
+        first_cause([issues, deltas, clock.map(drop)])
     }
 }
 

@@ -10,10 +10,10 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::{App, AppProfileRow, ImportPlan};
 use caseload_model::profile::IdentityKey;
 use caseload_model::time::UnixMillis;
-use tokio::try_join;
+use tokio::join;
 use tokio_postgres::types::ToSql;
 
-use crate::engine::{Client, Params};
+use crate::engine::{Client, Params, first_cause};
 use caseload_store::{StoreError, checksum};
 
 const APPS: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
@@ -127,13 +127,13 @@ impl TimedNames {
             &owners,
             &kinds,
         ];
-        try_join!(
+        let answers = join!(
             insert(client, APPS, ids.len(), &of_apps),
             insert(client, QUEUES, keys.len(), &of_queues),
             insert(client, AGENTS, agents.len(), &of_agents),
             insert(client, APP_PROFILES, pids.len(), &of_profiles),
-        )?;
-        Ok(())
+        );
+        first_cause(<[_; 4]>::from(answers))
     }
 }
 

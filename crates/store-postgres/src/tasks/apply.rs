@@ -16,12 +16,14 @@ use caseload_store::tasks::{
 };
 use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use parking_lot::Mutex;
-use tokio::{join, try_join};
+use tokio::join;
 use tokio_postgres::types::ToSql;
 
 use super::statements::{lock, locked, save, select};
 use crate::domains::LOCK_DOMAIN;
-use crate::engine::{BlockingClient, Client, CopyRows, Engine, Nodes, READ_BUDGET, store_error};
+use crate::engine::{
+    BlockingClient, Client, CopyRows, Engine, Nodes, READ_BUDGET, first_cause, store_error,
+};
 use crate::issues::Import;
 use crate::rows::instant;
 use crate::tx::DomainTx;
@@ -205,11 +207,12 @@ impl<'c> ChunkStore for Chunk<'c> {
     fn finish(&mut self, end: &ChunkEnd<'_>) -> Result<(), StoreError> {
         let (tx, client, domain) = (self.tx, self.tx.client(), self.tx.domain.0);
         tx.wait(async {
-            try_join!(
+            let answers = join!(
                 self.import.finish(end.imported),
                 copy_records(client, domain, &end.task.task.id, end.records),
                 save(client, tx.domain, end.task),
-            )?;
+            );
+            first_cause(<[_; 3]>::from(answers))?;
             let Some(ProfileClock { last_id, last_change, .. }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
             let update = "UPDATE domain_clocks SET

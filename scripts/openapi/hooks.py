@@ -135,6 +135,8 @@ UNCHANGING = {
     "editIssues": {"issue-ids", "action_taken_by"},
 }
 MAY_BE_EMPTY = "title"
+# The keys that the document shows, because every client can send them.
+PLAIN_KEY = re.compile("[!-~]([ -~]{0,253}[!-~])?")
 
 
 def changes_nothing(case):
@@ -158,13 +160,16 @@ def filter_case(context, case):
     `count` needs one of the last two. A stream has no `page`, only a table has `columns`, and a page
     is not downloaded. Groups differ. An edit has a field that changes something. An empty list is
     taken for an empty map. `tags` replaces all tags, and a tag is added or removed. `upsert` goes with one action, and a token is never invented. Also left
-    out is a single wrong parameter of which `map_case` would leave
-    nothing.
+    out are idempotency keys that the server takes and the document does not show, and a single wrong
+    parameter of which `map_case` would leave nothing.
     """
     if case.meta is not None and case.meta.is_negative_at(ParameterLocation.QUERY):
         wrong = getattr(case.meta.phase.data, "parameter", None)
         if wrong in PARAMETERS_OF_MORE_FORMS:
             return False
+    key = (case.headers or {}).get("Idempotency-Key")
+    if isinstance(key, str) and 1 <= len(key) <= 255 and not PLAIN_KEY.fullmatch(key):
+        return False
     body = case.body if isinstance(case.body, dict) else {}
     if changes_nothing(case) or [] in (body.get("meta"), body.get("custom_fields")):
         return False

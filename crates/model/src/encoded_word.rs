@@ -6,17 +6,13 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use encoding_rs::WINDOWS_1252;
 
 /// Base64 with or without its padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
-/// The code points of windows-1252 from 0x80 to 0x9f; the undefined bytes are control characters.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
 
 /// Encoded words that follow one another in one charset: the blanks between them do not count, and
 /// a character may begin in one and end in the next.
@@ -110,11 +106,7 @@ pub fn text_of(charset: &str, bytes: &[u8]) -> Option<String> {
         "utf-8" | "utf8" => utf8(),
         "us-ascii" | "ascii" => utf8().filter(|text| text.is_ascii()),
         "iso-8859-1" | "iso8859-1" | "latin1" | "windows-1252" | "cp1252" => {
-            let char = |byte: &u8| match *byte {
-                byte @ 0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
-                byte => char::from(byte),
-            };
-            Some(bytes.iter().map(char).collect())
+            Some(WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned())
         }
         _ => None,
     }

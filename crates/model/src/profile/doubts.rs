@@ -2,26 +2,19 @@
 //! is hardly one. Both are warnings, because the value may be meant.
 
 use super::checker::quoted;
-use super::identity::IdentityType;
+use super::identity::{IdentityType, typed_value, warning};
 use super::placeholders::Placeholders;
 use crate::error_code::EntryWarningCode;
-use crate::json::{Json, ValuePath};
+use crate::json::Json;
 use crate::record::{EntryWarning, WARNINGS_MAX};
 
 /// The warnings about the identities of a cleaned entry.
 pub(super) fn doubts(entry: &Json<'_>, placeholders: &Placeholders) -> Vec<EntryWarning> {
     let Some(Json::Array(items)) = entry.get("identities") else { return Vec::new() };
     let doubts = items.iter().enumerate().filter_map(|(at, item)| {
-        let Json::Object(members) = item else { return None };
-        let named = members
-            .iter()
-            .find_map(|(name, value)| Some((IdentityType::parse(name)?, value, value.as_str()?)));
-        let (kind, value, text) = named?;
+        let (kind, value, text) = typed_value(item)?;
         let (code, detail) = doubt(kind, text, placeholders)?;
-        let identities = ValuePath::field("identities");
-        let item = ValuePath::Item(&identities, at);
-        let path = ValuePath::Key(&item, kind.as_str());
-        Some(EntryWarning::new(code, &path, detail, value))
+        Some(warning(code, (at, kind), detail, value))
     });
     doubts.take(WARNINGS_MAX).collect()
 }

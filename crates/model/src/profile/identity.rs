@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::checker::{Checker, longer_than, quoted};
 use super::field::TEXT_CHARS_MAX;
-use crate::error_code::EntryErrorCode as Code;
+use crate::error_code::{EntryErrorCode as Code, EntryWarningCode};
 use crate::fold::fold;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
+use crate::record::EntryWarning;
 use crate::spelling::{nearest_word, trimmed};
 use crate::task::words;
 
@@ -146,10 +147,38 @@ impl IdentityKey {
 }
 
 pub(super) fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
+    typed_value(identity).map(|(kind, _, text)| IdentityKey::new(kind, text))
+}
+
+/// The identity type of a map, its value, and the text of the value.
+pub(super) fn typed_value<'j, 't>(
+    identity: &'j Json<'t>,
+) -> Option<(IdentityType, &'j Json<'t>, &'j str)> {
     let Json::Object(members) = identity else { return None };
-    members.iter().find_map(|(name, value)| {
-        Some(IdentityKey::new(IdentityType::parse(name)?, value.as_str()?))
-    })
+    members
+        .iter()
+        .find_map(|(name, value)| Some((IdentityType::parse(name)?, value, value.as_str()?)))
+}
+
+/// Identity `n` of an entry.
+pub(super) fn nth<'j, 't>(
+    entry: &'j Json<'t>,
+    n: usize,
+) -> Option<(IdentityType, &'j Json<'t>, &'j str)> {
+    let Some(Json::Array(items)) = entry.get("identities") else { return None };
+    typed_value(items.get(n)?)
+}
+
+/// A warning about the value of identity `n` of an entry.
+pub(super) fn warning(
+    code: EntryWarningCode,
+    (n, kind): (usize, IdentityType),
+    detail: String,
+    value: &Json<'_>,
+) -> EntryWarning {
+    let identities = ValuePath::field("identities");
+    let item = ValuePath::Item(&identities, n);
+    EntryWarning::new(code, &ValuePath::Key(&item, kind.as_str()), detail, value)
 }
 
 /// The identity that a map with exactly one identity type gives. `Err` is a sentence about the

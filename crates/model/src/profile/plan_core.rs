@@ -13,7 +13,7 @@ use super::checker::quoted;
 use super::clean::{Digits, cleaned_json};
 use super::core_state::{CorePlan, CoreState};
 use super::field::CORE;
-use super::identity::IdentityType;
+use super::identity::{IdentityType, nth, warning};
 use super::merge::{Lists, Update, update};
 use super::new_ids::NewIds;
 use super::plan_create::{conflict, name_of, shown, type_and_value, write_id};
@@ -260,27 +260,25 @@ fn joins(
     given: &[IdentityKey],
 ) -> Vec<EntryWarning> {
     let added = given.iter().enumerate().filter(|(_, key)| !before.contains(key));
-    added.filter_map(|(n, key)| {
-        let kind = IdentityType::from_code(key.type_code())?;
-        if matches!(kind, IdentityType::Email | IdentityType::PhoneNumber) {
-            return None;
-        }
-        let own = before.iter().find(|own| own.is(kind))?;
-        let Some(Json::Array(items)) = json.get("identities") else { return None };
-        let (word, value) = (kind.as_str(), items.get(n)?.get(kind.as_str())?);
-        let detail = format!(
-            "{} has the {word} {} already, and this entry adds {}: if these are two people, give \
+    added
+        .filter_map(|(n, key)| {
+            let kind = IdentityType::from_code(key.type_code())?;
+            if matches!(kind, IdentityType::Email | IdentityType::PhoneNumber) {
+                return None;
+            }
+            let own = before.iter().find(|own| own.is(kind))?;
+            let (_, value, _) = nth(json, n)?;
+            let detail = format!(
+                "{} has the {} {} already, and this entry adds {}: if these are two people, give \
              each an entry with identities of their own",
-            name_of(id),
-            quoted(&own.beginning()),
-            type_and_value(json, n)
-        );
-        let identities = ValuePath::field("identities");
-        let item = ValuePath::Item(&identities, n);
-        let path = ValuePath::Key(&item, word);
-        Some(EntryWarning::new(EntryWarningCode::JoinsPeople, &path, detail, value))
-    })
-    .collect()
+                name_of(id),
+                kind.as_str(),
+                quoted(&own.beginning()),
+                type_and_value(json, n)
+            );
+            Some(warning(EntryWarningCode::JoinsPeople, (n, kind), detail, value))
+        })
+        .collect()
 }
 
 fn given_identities(json: &Json<'_>) -> usize {

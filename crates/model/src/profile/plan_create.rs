@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::checker::quoted;
+use super::identity::nth;
 use super::new_ids::entry_of_dry_run;
 use super::prepare::NewCoreProfile;
 use super::rejected::{prepared_json, refuse, rejected_identities};
@@ -245,11 +246,6 @@ fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
 
 /// Identity `n` of an entry in a sentence.
 pub(super) fn type_and_value(entry: &Json<'_>, n: usize) -> String {
-    let Some(Json::Array(items)) = entry.get("identities") else { return String::new() };
-    let Some(Json::Object(members)) = items.get(n) else { return String::new() };
-    let named = members.iter().find_map(|(name, value)| {
-        super::identity::IdentityType::parse(name)?;
-        Some(format!("{name} {}", quoted(value.as_str()?)))
-    });
-    named.unwrap_or_default()
+    let named = nth(entry, n);
+    named.map(|(kind, _, text)| format!("{} {}", kind.as_str(), quoted(text))).unwrap_or_default()
 }

@@ -40,6 +40,8 @@ const SAVE: &str = "save it as CSV in UTF-8";
 const UNPACK: &str = "unpack it, and take the file inside";
 const EXPORT: &str = "export the records as CSV or as JSON lines";
 
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// The first bytes of files that hold no records.
 const OTHERS: [(&[u8], &str, &str); 13] = [
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook (.xls)", SAVE),
@@ -49,8 +51,8 @@ const OTHERS: [(&[u8], &str, &str); 13] = [
     (b"GIF87a", "an image (GIF)", EXPORT),
     (b"GIF89a", "an image (GIF)", EXPORT),
     (b"{\\rtf", "a text document (RTF)", EXPORT),
-    (b"\x1f\x8b", "a gzip file inside another one", UNPACK),
-    (b"\x28\xb5\x2f\xfd", "a zstd file inside another one", UNPACK),
+    (GZIP, "a gzip file inside another one", UNPACK),
+    (ZSTD, "a zstd file inside another one", UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
     (b"BZh", "a bzip2 file", UNPACK),
@@ -61,10 +63,10 @@ const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 
 /// The compression of a file; its first four bytes show it.
 pub fn packing(head: &[u8]) -> Option<Packing> {
-    if head.starts_with(b"\x1f\x8b") {
+    if head.starts_with(GZIP) {
         return Some(Packing::Gzip);
     }
-    head.starts_with(b"\x28\xb5\x2f\xfd").then_some(Packing::Zstd)
+    head.starts_with(ZSTD).then_some(Packing::Zstd)
 }
 
 /// Whether a file begins with a byte order mark.

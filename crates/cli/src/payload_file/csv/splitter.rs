@@ -141,7 +141,7 @@ impl RowsOfProfiles {
             }
             (Some(Ok(header)), Record::Row(row)) => {
                 let mut entry = Vec::new();
-                let cell = |at| Cell { text: row.cell(at), quoted: row.is_quoted(at) };
+                let cell = |at| cell_of(&row, at);
                 let written = header.columns.write_entry(&self.form.rules, cell, &mut entry);
                 if !matches!(written, RowEntry::Blank) {
                     header.rounded.see(cell);
@@ -206,6 +206,10 @@ fn unreadable(fault: &RowFault<'_>) -> EntryFault {
     EntryFault::of_row(code, format!("{line}column {column}: {detail}"))
 }
 
+fn cell_of<'r>(row: &Row<'r>, at: usize) -> Cell<'r> {
+    Cell { text: row.cell(at), quoted: row.is_quoted(at) }
+}
+
 /// Reads the header.
 fn header(row: &Row<'_>, form: &TableForm) -> Result<Header, HeaderFault> {
     if row.cells() > COLUMNS_MAX {
@@ -213,8 +217,7 @@ fn header(row: &Row<'_>, form: &TableForm) -> Result<Header, HeaderFault> {
         return Err(HeaderFault::Columns(vec![why]));
     }
     let width = row.cells();
-    let cell = |at| Cell { text: row.cell(at), quoted: row.is_quoted(at) };
-    let cells: Vec<Cell<'_>> = (0..width).map(cell).collect();
+    let cells: Vec<Cell<'_>> = (0..width).map(|at| cell_of(row, at)).collect();
     let read = RowColumns::read(form.action, &cells, &form.renames, form.others);
     let columns = read.map_err(|faults| {
         let shown = faults.into_iter().map(|ColumnFault { column, detail }| match column {

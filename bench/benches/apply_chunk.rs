@@ -202,6 +202,7 @@ async fn applied(
         parent_id: None,
         runs_parent: false,
         origin: TaskOrigin::default(),
+        import_id: None,
         idempotency: None,
         unfinished_max: 1,
     };

@@ -155,6 +155,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
             parent_id: None,
             runs_parent: false,
             origin: TaskOrigin::default(),
+            import_id: None,
             idempotency: None,
         };
         store.create_task(command).await.unwrap();

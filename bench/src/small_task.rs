@@ -28,6 +28,7 @@ pub fn small_task(domain: DomainId, id: String, now: UnixMillis) -> Result<Creat
         parent_id: None,
         runs_parent: false,
         origin: TaskOrigin::default(),
+        import_id: None,
         idempotency: None,
     })
 }

@@ -11,6 +11,7 @@ pub mod entry;
 pub mod error_code;
 pub mod fold;
 pub mod ids;
+pub mod import;
 pub mod issue;
 pub mod issue_query;
 pub mod json;

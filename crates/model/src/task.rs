@@ -253,6 +253,8 @@ pub struct Task {
     pub deaths: u32,
     /// While the task waits because a server died: when it is tried again.
     pub next_try_at: Option<UnixMillis>,
+    /// The import whose file has the task's entries.
+    pub import_id: Option<String>,
 }
 
 impl Task {
@@ -375,6 +377,7 @@ mod tests {
             position: None,
             deaths: 0,
             next_try_at: None,
+            import_id: None,
         };
         assert_eq!(task.progress(), 99);
         task.status = TaskStatus::Completed;

@@ -79,6 +79,7 @@ pub(crate) fn task_of(
         parent_id: None,
         runs_parent: false,
         origin: TaskOrigin::default(),
+        import_id: None,
         idempotency: None,
     }
 }

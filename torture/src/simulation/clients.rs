@@ -10,8 +10,8 @@ use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::tasks as rules;
 use caseload_store::{
-    CancelTask, CreateTask, IdempotencyKey, Idempotent, PackedBlock, RecordKind, StagePayload,
-    StoreError, StoredAnswer, TaskAnswer,
+    AnswerOf, CancelTask, CreateTask, IdempotencyKey, Idempotent, PackedBlock, RecordKind,
+    StagePayload, StoreError, StoredAnswer,
 };
 use caseload_store_sqlite::InMemoryStore;
 use serde_json::Value;
@@ -159,6 +159,7 @@ async fn try_to_submit(
         parent_id: parent.map(str::to_owned),
         runs_parent: false,
         origin: TaskOrigin::default(),
+        import_id: None,
         idempotency: Some((IdempotencyKey { text: key, content, expires_at }, answer.clone())),
     };
     let run = move |store: &InMemoryStore| {
@@ -204,8 +205,8 @@ fn content(key: &str) -> [u8; 32] {
 }
 
 /// Answers with the whole task.
-fn answers() -> TaskAnswer {
-    TaskAnswer::new(|task: &Task| StoredAnswer {
+fn answers() -> AnswerOf<Task> {
+    AnswerOf::new(|task: &Task| StoredAnswer {
         location: task.id.clone(),
         body: format!("{task:?}").into_bytes(),
     })

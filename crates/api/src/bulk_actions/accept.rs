@@ -4,7 +4,7 @@
 use axum::response::Response;
 use caseload_model::task::{Action, Submitter, TaskOrigin};
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, Idempotent, StoreError, StoredAnswer, TaskAnswer};
+use caseload_store::{AnswerOf, CreateTask, Idempotent, StoreError, StoredAnswer};
 
 use super::view::TaskView;
 use crate::http::auth::Caller;
@@ -40,6 +40,7 @@ pub(super) fn new_task(
         parent_id: None,
         runs_parent: false,
         origin: TaskOrigin { submitted_by: Some(by), ..TaskOrigin::default() },
+        import_id: None,
         idempotency: None,
     })
 }
@@ -53,7 +54,7 @@ pub(super) async fn accept(
     key: Option<(String, [u8; 32])>,
 ) -> Result<Response, Problem> {
     let domain = caller.domain_name.clone();
-    let answer = TaskAnswer::new(move |task| {
+    let answer = AnswerOf::new(move |task| {
         let view = TaskView::new(task, &domain, &BaseUrl::default());
         let body = serde_json::to_vec(&view).expect("a task is rendered as JSON");
         StoredAnswer { location: view.links.this, body }

@@ -138,6 +138,7 @@ mod tests {
             position: None,
             deaths: 0,
             next_try_at: None,
+            import_id: None,
         };
         let states = [
             record(TaskStatus::Created, 3),

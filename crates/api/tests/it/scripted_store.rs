@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::import::Import;
 use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
@@ -16,13 +17,13 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
     CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
-    DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
-    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
-    ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind,
-    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Upkeep,
+    CreateImport, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain,
+    DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue,
+    GetProfile, Idempotent, ImportPage, Imports, IndexTexts, IssueCounts, IssuePage, IssueStep,
+    Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, NewImport, PackedBlock, Payloads,
+    ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenderedProfile, SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles,
+    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -177,6 +178,7 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         position: None,
         deaths: 0,
         next_try_at: None,
+        import_id: None,
     }
 }
 
@@ -228,6 +230,15 @@ impl Payloads for ScriptedStore {
         payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
         failed_entries(domain: DomainId, task_id: &str) -> BTreeSet<u32>;
         desk_addresses(domain: DomainId) -> DeskAddresses;
+    }
+}
+
+impl Imports for ScriptedStore {
+    unscripted! {
+        create_import(command: CreateImport) -> Idempotent<NewImport>;
+        import(domain: DomainId, family: Family, id: &str) -> Option<Import>;
+        list_imports(request: ListTasks) -> ImportPage;
+        cancel_import(command: CancelTask) -> Import;
     }
 }
 

@@ -104,6 +104,7 @@ impl Fixture {
             parent_id: None,
             runs_parent: false,
             origin: TaskOrigin::default(),
+            import_id: None,
             idempotency: None,
         }
     }

@@ -5,6 +5,7 @@
 //! [`Work`](crate::Work) and [`Upkeep`](crate::Upkeep) itself.
 
 mod admin;
+mod imports;
 mod issues;
 mod profiles;
 mod submit;

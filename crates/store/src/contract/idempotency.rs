@@ -2,6 +2,9 @@
 //! the transaction of its effect, so neither exists without the other. A command that makes or
 //! changes a record may carry an [`IdempotencyKey`]; its outcome is then an [`Idempotent`].
 
+use std::fmt;
+use std::sync::Arc;
+
 use caseload_model::time::UnixMillis;
 
 /// The caller's key for a request, unique in its domain.
@@ -21,6 +24,39 @@ pub struct StoredAnswer {
     pub location: String,
     /// The body of the answer, byte for byte.
     pub body: Vec<u8>,
+}
+
+/// Renders the answer to a request that made a `T`. The store calls it, because the time of the
+/// record is known only in its transaction.
+pub struct AnswerOf<T>(Arc<dyn Fn(&T) -> StoredAnswer + Send + Sync>);
+
+impl<T> AnswerOf<T> {
+    pub fn new(render: impl Fn(&T) -> StoredAnswer + Send + Sync + 'static) -> Self {
+        Self(Arc::new(render))
+    }
+
+    pub fn of(&self, made: &T) -> StoredAnswer {
+        (self.0)(made)
+    }
+}
+
+impl<T> Clone for AnswerOf<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> From<StoredAnswer> for AnswerOf<T> {
+    /// The same answer for everything.
+    fn from(answer: StoredAnswer) -> Self {
+        Self::new(move |_| answer.clone())
+    }
+}
+
+impl<T> fmt::Debug for AnswerOf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnswerOf")
+    }
 }
 
 /// The outcome of a command that a caller may repeat.

@@ -1,6 +1,6 @@
-//! The contract that every backend implements, as six capabilities: [`Admin`], [`Submit`],
-//! [`Work`], [`Profiles`], [`Issues`] and [`Upkeep`]. Each crate above asks only for those that it
-//! uses; a [`Store`] is all six. [`Submit`] and [`Work`] both include [`Payloads`].
+//! The contract that every backend implements, as seven capabilities: [`Admin`], [`Submit`],
+//! [`Imports`], [`Work`], [`Profiles`], [`Issues`] and [`Upkeep`]. Each crate above asks only for those that it
+//! uses; a [`Store`] is all of them. [`Submit`] and [`Work`] both include [`Payloads`].
 //!
 //! Each write is one command and one atomic, durable step. The contract has no begin and no commit,
 //! so a backend may run a command on a writer thread (SQLite) or as an asynchronous transaction
@@ -15,6 +15,7 @@ mod admin;
 mod chunk_work;
 mod error;
 mod idempotency;
+mod imports;
 mod issue_commands;
 mod issues;
 mod lists;
@@ -29,6 +30,7 @@ pub use admin::*;
 pub use chunk_work::{ChunkWork, EntryContext};
 pub use error::{StoreError, StoreFuture};
 pub use idempotency::*;
+pub use imports::*;
 pub use issue_commands::*;
 pub use issues::*;
 pub use lists::*;
@@ -40,11 +42,11 @@ pub use upkeep::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.
-pub trait Serve: Admin + Submit + Profiles + Issues + Upkeep {}
+pub trait Serve: Admin + Submit + Imports + Profiles + Issues + Upkeep {}
 
-impl<S: Admin + Submit + Profiles + Issues + Upkeep> Serve for S {}
+impl<S: Admin + Submit + Imports + Profiles + Issues + Upkeep> Serve for S {}
 
-/// All six capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
+/// All capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
 pub trait Store: Serve + Work {}
 
 impl<S: Serve + Work> Store for S {}

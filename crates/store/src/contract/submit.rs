@@ -2,8 +2,6 @@
 //! and their records.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
@@ -13,7 +11,7 @@ use caseload_model::task_query::TaskFilter;
 use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
 
-use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
+use super::{AnswerOf, IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
 use crate::profiles::CLOCK_AHEAD_MS_MAX;
 
@@ -132,36 +130,10 @@ pub struct CreateTask {
     /// Whether the parent is a dry run whose payload this task runs.
     pub runs_parent: bool,
     pub origin: TaskOrigin,
+    /// As in [`Task::import_id`]. [`Imports::create_import`](super::Imports) sets it.
+    pub import_id: Option<String>,
     /// The key under which the caller may repeat the request, and the answer to a repeat.
-    pub idempotency: Option<(IdempotencyKey, TaskAnswer)>,
-}
-
-/// Renders the answer to a request that made a task. The store calls it, because the time of the
-/// task is known only in its transaction.
-#[derive(Clone)]
-pub struct TaskAnswer(Arc<dyn Fn(&Task) -> StoredAnswer + Send + Sync>);
-
-impl TaskAnswer {
-    pub fn new(render: impl Fn(&Task) -> StoredAnswer + Send + Sync + 'static) -> Self {
-        Self(Arc::new(render))
-    }
-
-    pub fn of(&self, task: &Task) -> StoredAnswer {
-        (self.0)(task)
-    }
-}
-
-impl From<StoredAnswer> for TaskAnswer {
-    /// The same answer for every task.
-    fn from(answer: StoredAnswer) -> Self {
-        Self::new(move |_| answer.clone())
-    }
-}
-
-impl fmt::Debug for TaskAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TaskAnswer")
-    }
+    pub idempotency: Option<(IdempotencyKey, AnswerOf<Task>)>,
 }
 
 impl CreateTask {
@@ -195,6 +167,7 @@ impl CreateTask {
             position: None,
             deaths: 0,
             next_try_at: None,
+            import_id: self.import_id.clone(),
         }
     }
 }

@@ -129,6 +129,7 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
         position: None,
         deaths: row.get(23)?,
         next_try_at: row.get(24)?,
+        import_id: None,
     })
 }
 

@@ -178,7 +178,8 @@ async fn a_copy_into_postgres_fills_the_columns_that_only_postgres_has() {
     for (sql, expected) in [
         (
             "SELECT task_id, queued FROM task_queue ORDER BY domain_id, seq",
-            "\\x68616c66|t\n\\x77616974696e67|t\n\\x68616c66|t\n\\x77616974696e67|f\n",
+            "\\x68616c66|t\n\\x77616974696e67|t\n\\x66696c652d30|t\n\\x66696c652d31|t\n\
+             \\x68616c66|t\n\\x77616974696e67|f\n\\x66696c652d30|f\n\\x66696c652d31|f\n",
         ),
         (
             "SELECT count(*) FROM domain_clocks c WHERE last_task_seq =

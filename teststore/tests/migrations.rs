@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "e248a47f46fcbc411c9803fa920b34cc6fda7ac25873057016969f61e5047fe0",
+        "e18312d0bfc606871e2424995e7c7b75fa8637bac14a399de7cff1ab20b6d35d",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "b49e30f30d4602e5a3e16c3db9cbe7dba7f5ebf12e7b319ccc86d3c2efb4674e",
+        "7f3acb5f72b70ae9f865714186feaeca214124acdfbdb610bfc23e9a57535d62",
     ),
 ];
 

@@ -53,12 +53,13 @@ const HARMLESS: &[(&str, &str, &str)] = &[
 /// Tables whose rows have no checksum, because they are not served as they are stored. The check
 /// compares some of their columns with other rows; the data checksums of PostgreSQL cover their
 /// pages.
-const WITHOUT_CHECKSUM: [&str; 9] = [
+const WITHOUT_CHECKSUM: [&str; 10] = [
     "agents",
     "apps",
     "attachments",
     "domain_clocks",
     "domains",
+    "imports",
     "keys",
     "queues",
     "sessions",
@@ -415,6 +416,7 @@ const LENGTHS: &str = "SELECT sum(bytes) FROM (
     UNION ALL SELECT length(fields) FROM core_profiles WHERE domain_id = DOMAIN
     UNION ALL SELECT length(fields) FROM app_profiles WHERE domain_id = DOMAIN
     UNION ALL SELECT length(bytes) FROM payload_blocks WHERE domain_id = DOMAIN
+    UNION ALL SELECT octet_length(file) FROM imports WHERE domain_id = DOMAIN
     UNION ALL SELECT length(bytes) FROM record_blocks WHERE domain_id = DOMAIN
     UNION ALL SELECT length(bytes) FROM attachment_pieces WHERE domain_id = DOMAIN) AS stored";
 

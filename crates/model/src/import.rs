@@ -31,7 +31,7 @@ pub struct Import {
     pub retried_by: Option<String>,
     /// Of a dry run: the import that ran its entries for real.
     pub run_by: Option<String>,
-    /// An earlier import of the same bytes with the same options, if there was one.
+    /// The last import of the same bytes with the same options before this one, if there was one.
     pub repeat_of: Option<String>,
     /// In the order of the file; at least one.
     pub tasks: Vec<Task>,
@@ -51,7 +51,7 @@ impl Import {
         }
     }
 
-    /// The outcome of a completed import: the worst one of its tasks, where an import that a caller
+    /// The outcome of a completed import: the worst one of its tasks. An import that a caller
     /// cancelled is cancelled unless a task failed.
     pub fn outcome(&self) -> Option<Outcome> {
         if self.status() != TaskStatus::Completed {

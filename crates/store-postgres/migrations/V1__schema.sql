@@ -54,7 +54,7 @@ CREATE TABLE domain_removals (
 -- writing tasks use (core profile ids, times of core profiles) needs no lock before: a domain has
 -- one such chunk at a time. `last_live_created_at` is the latest creation time that was given to an
 -- issue as it was written; imports do not count. `stored_bytes` are those of the domain's issues,
--- profiles, payloads, records and files.
+-- profiles, payloads, records and attachments, and of the column `file` of its imports.
 CREATE TABLE domain_clocks (
     domain_id               BIGINT PRIMARY KEY,
     last_issue_id           BIGINT NOT NULL DEFAULT 0,
@@ -229,7 +229,8 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- `deaths` counts the servers that died with the task since an entry of it was committed.
 -- `next_try_at` is set while the task waits because of that.
 --
--- `content_length` is the number of bytes of the payload without compression.
+-- `content_length` is the number of bytes of the payload without compression. `import_id` is the
+-- import whose file has the entries of the task.
 CREATE TABLE tasks (
     domain_id           BIGINT   NOT NULL,
     id                  BYTEA    NOT NULL,
@@ -264,6 +265,7 @@ CREATE TABLE tasks (
     submitted_key_name  BYTEA,
     run_by              BYTEA,
     upsert              BIGINT,
+    import_id           BYTEA,
     PRIMARY KEY (domain_id, id),
     CONSTRAINT tasks_seq UNIQUE (domain_id, seq),
     CHECK (succeeded + failed + unprocessed = total),
@@ -276,6 +278,36 @@ CREATE INDEX tasks_expiring ON tasks (domain_id, expires_at) WHERE status = 4 AN
 -- The unfinished tasks of a domain, which a task's position is counted from: they are on the node
 -- of the task, the queue may be on another.
 CREATE INDEX tasks_unfinished ON tasks (domain_id, seq) WHERE status < 4;
+CREATE INDEX tasks_of_imports ON tasks (domain_id, import_id, seq, status, outcome)
+    WHERE import_id IS NOT NULL;
+
+-- Files that became tasks. The state and the counts of an import are those of its tasks together.
+-- `file` says how the file was read, in words of the API. `digest` is that of its bytes and of the
+-- options; of the imports with the same one that are not dry runs, only the last one has it.
+CREATE TABLE imports (
+    domain_id           BIGINT   NOT NULL,
+    id                  BYTEA    NOT NULL,
+    family              SMALLINT NOT NULL,
+    action              SMALLINT NOT NULL,
+    dry_run             BOOLEAN  NOT NULL,
+    upsert              BOOLEAN  NOT NULL,
+    file                BYTEA    NOT NULL,
+    digest              BYTEA,
+    created_at          BIGINT   NOT NULL,
+    expires_at          BIGINT   NOT NULL,
+    parent_id           BYTEA,
+    retried_by          BYTEA,
+    run_by              BYTEA,
+    repeat_of           BYTEA,
+    file_name           BYTEA,
+    content_length      BIGINT,
+    submitted_key       BYTEA,
+    submitted_key_name  BYTEA,
+    PRIMARY KEY (domain_id, id)
+);
+
+CREATE INDEX imports_listed ON imports (domain_id, family, created_at, id);
+CREATE UNIQUE INDEX imports_of_files ON imports (domain_id, family, digest) WHERE NOT dry_run;
 
 -- The unfinished tasks of all domains and their leases: small, looked through by every server that
 -- asks for work, and the one table that is not distributed. A row goes when its task completes.

@@ -54,7 +54,8 @@ CREATE TABLE domain_removals (
 
 -- Hands out ids and times: max(now, last + 1). `last_live_created_at` is the latest creation time
 -- that was given to an issue as it was written; imports do not count. `stored_bytes` are those of
--- the domain's issues, profiles, payloads, records and files.
+-- the domain's issues, profiles, payloads, records and attachments, and of the column `file` of its
+-- imports.
 CREATE TABLE domain_clocks (
     domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),
     last_issue_id         INTEGER NOT NULL DEFAULT 0,
@@ -212,7 +213,8 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- `deaths` counts the servers that died with the task since an entry of it was committed.
 -- `next_try_at` is set while the task waits because of that.
 --
--- `content_length` is the number of bytes of the payload without compression.
+-- `content_length` is the number of bytes of the payload without compression. `import_id` is the
+-- import whose file has the entries of the task.
 CREATE TABLE tasks (
     seq                 INTEGER PRIMARY KEY AUTOINCREMENT,
     domain_id           INTEGER NOT NULL,
@@ -251,6 +253,7 @@ CREATE TABLE tasks (
     submitted_key_name  TEXT,
     run_by              TEXT,
     upsert              INTEGER,
+    import_id           TEXT,
     UNIQUE (domain_id, id),
     CHECK (succeeded + failed + unprocessed = total),
     CHECK ((status = 4) = (outcome IS NOT NULL)),
@@ -262,6 +265,36 @@ CREATE INDEX tasks_unfinished ON tasks (domain_id, writes, seq) WHERE status < 4
 CREATE INDEX tasks_listed ON tasks (domain_id, family, seq, status, action);
 CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE status = 4 AND purge < 2;
 CREATE INDEX tasks_leased ON tasks (lease_server) WHERE lease_server IS NOT NULL;
+CREATE INDEX tasks_of_imports ON tasks (domain_id, import_id, seq, status, outcome)
+    WHERE import_id IS NOT NULL;
+
+-- Files that became tasks. The state and the counts of an import are those of its tasks together.
+-- `file` says how the file was read, in words of the API. `digest` is that of its bytes and of the
+-- options; of the imports with the same one that are not dry runs, only the last one has it.
+CREATE TABLE imports (
+    domain_id           INTEGER NOT NULL,
+    id                  TEXT    NOT NULL,
+    family              INTEGER NOT NULL,
+    action              INTEGER NOT NULL,
+    dry_run             INTEGER NOT NULL,
+    upsert              INTEGER NOT NULL,
+    file                TEXT    NOT NULL,
+    digest              BLOB,
+    created_at          INTEGER NOT NULL,
+    expires_at          INTEGER NOT NULL,
+    parent_id           TEXT,
+    retried_by          TEXT,
+    run_by              TEXT,
+    repeat_of           TEXT,
+    file_name           TEXT,
+    content_length      INTEGER,
+    submitted_key       TEXT,
+    submitted_key_name  TEXT,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX imports_listed ON imports (domain_id, family, created_at, id);
+CREATE UNIQUE INDEX imports_of_files ON imports (domain_id, family, digest) WHERE NOT dry_run;
 
 -- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
 -- the id that the task will have; accepting it removes the row here in the same transaction.

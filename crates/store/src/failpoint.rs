@@ -13,6 +13,10 @@ pub enum Failpoint {
     DiscardBeforeCommit,
     /// A task is accepted; its caller has no answer yet.
     CreateTaskAfterCommit,
+    /// An import and its tasks are written but not committed.
+    ImportBeforeCommit,
+    /// An import is committed; its caller has no answer yet.
+    ImportAfterCommit,
     /// Tasks are leased; their server does not know yet.
     ClaimAfterCommit,
     /// The effects of a chunk are written; its records are not.
@@ -51,11 +55,13 @@ impl Failpoint {
         [Self::IndexTextsBeforeCommit, Self::IndexTextsAfterCommit];
 
     /// The failpoints of a server.
-    pub const OF_A_SERVER: [Self; 12] = [
+    pub const OF_A_SERVER: [Self; 14] = [
         Self::StageBeforeCommit,
         Self::StageAfterCommit,
         Self::DiscardBeforeCommit,
         Self::CreateTaskAfterCommit,
+        Self::ImportBeforeCommit,
+        Self::ImportAfterCommit,
         Self::ClaimAfterCommit,
         Self::ChunkAfterEffects,
         Self::ChunkBeforeCommit,

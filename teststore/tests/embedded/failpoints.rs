@@ -18,6 +18,7 @@ use caseload_store::{
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use crate::suite::imports::{import_of, stage_part};
 use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, later, task_of, uid};
 
 const FOLDER: &str = "CASELOAD_TEST_KILL_FOLDER";
@@ -77,6 +78,20 @@ async fn upload(store: &Arc<dyn Store>, acme: &Domain) {
     }
 }
 
+/// Imports a file whose first part is staged.
+async fn import_file(store: &Arc<dyn Store>, acme: &Domain) {
+    if store.import(acme.id, Family::Identity, "file").await.unwrap().is_some() {
+        return;
+    }
+    // An earlier process may have staged the part.
+    store.discard_staged(acme.id, "file-0").await.unwrap();
+    let entries: Vec<_> = (200..205).map(|n| uid(&format!("u{n}"))).collect();
+    let parts: [&[String]; 2] = [&entries[..3], &entries[3..]];
+    let mut file = import_of(acme, "file", Action::CreateCoreProfiles, &parts);
+    stage_part(store, &mut file, 0).await;
+    store.create_import(file).await.unwrap();
+}
+
 /// Every step may run again after a kill. A step that is done already changes nothing.
 async fn scenario(store: &Arc<dyn Store>) {
     let acme = the_domain(store).await;
@@ -96,6 +111,7 @@ async fn scenario(store: &Arc<dyn Store>) {
         Ok(_) | Err(StoreError::TaskCompleted) => {}
         Err(error) => panic!("{error}"),
     }
+    import_file(store, &acme).await;
     run_all(store).await;
     let parent = store.task(acme.id, Family::Identity, "create").await.unwrap().unwrap();
     if store.stored_answer(acme.id, "retry").await.unwrap().is_none() {
@@ -109,7 +125,7 @@ async fn scenario(store: &Arc<dyn Store>) {
         accept(store, retry).await;
     }
     run_all(store).await;
-    for id in ["upload", "create", "dry", "get", "stop", "retry"] {
+    for id in ["upload", "file-0", "file-1", "create", "dry", "get", "stop", "retry"] {
         let task = store.task(acme.id, Family::Identity, id).await.unwrap().unwrap();
         assert_eq!(task.status, TaskStatus::Completed, "{id}");
     }

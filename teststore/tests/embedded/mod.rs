@@ -39,6 +39,7 @@ use caseload_testdata::SplitMix;
 use futures_util::future::{join_all, poll_immediate};
 use tokio::sync::Notify;
 
+use crate::suite::imports::import_of;
 use crate::suite::support::{
     NOW, apply_all, assert_sound, block, chunk, claim, claim_at, domain, later, next_block, run,
     run_command, take_over, task_of, uid,
@@ -393,6 +394,9 @@ async fn a_check_names_each_kind_of_damage() {
         ("UPDATE record_blocks SET task_id = 'x'", "belong to no task"),
         ("UPDATE payload_blocks SET task_id = 'x'", "blocks of payload_blocks belong to no task"),
         ("INSERT INTO uploads SELECT domain_id, id, 1 FROM tasks; -- payload", "at the same time"),
+        ("DELETE FROM imports", "its import is missing"),
+        ("UPDATE tasks SET import_id = NULL -- imports", "import i: it has no task"),
+        ("UPDATE imports SET run_by = 'i'", "import i: the import that retries or runs it"),
         ("DELETE FROM payload_blocks", "payload of its unprocessed entries is missing"),
     ];
     for (damage, fault) in cases {
@@ -402,6 +406,9 @@ async fn a_check_names_each_kind_of_damage() {
         run(&store, &acme, "t", CREATE, &[uid("a"), uid("b")]).await;
         if damage.contains("payload") {
             store.create_task(task_of(&acme, "open", CREATE, &[uid("c")], 1)).await.unwrap();
+        }
+        if damage.contains("imports") {
+            store.create_import(import_of(&acme, "i", CREATE, &[&[uid("d")]])).await.unwrap();
         }
         assert_sound(&store).await;
         let conn = rusqlite::Connection::open(folder.path().join("caseload.db")).unwrap();

@@ -197,6 +197,10 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
             a_domain_may_have_as_many_unfinished_tasks_as_its_quota;
         uploads: discarding_removes_an_upload_that_no_task_accepted,
             an_abandoned_upload_is_purged_block_by_block;
+        imports: random_filters_list_the_imports_that_a_naive_reading_finds,
+            cancelling_an_import_ends_its_unfinished_tasks;
+        import_repeats: a_dry_import_has_one_run_that_it_names,
+            a_file_sent_again_is_a_repeat_until_its_import_expires;
         idempotency: keys_are_removed_when_they_expire_or_their_domain_is_deleted;
         task_ends: a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes,
             a_cancelled_task_ends_even_if_its_attempt_fails_or_its_lease_expires,

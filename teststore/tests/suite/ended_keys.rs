@@ -9,10 +9,11 @@ use caseload_model::key::Access;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    CancelTask, CreateIssue, CreateKey, CreateTask, Domain, StageAttachment, StagePayload, Store,
-    StoreError, WriteOrigin,
+    CancelTask, CreateImport, CreateIssue, CreateKey, CreateTask, Domain, StageAttachment,
+    StagePayload, Store, StoreError, WriteOrigin,
 };
 
+use super::imports::import_of;
 use super::support::{NOW, assert_sound, domain, later, task_of, uid};
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -51,9 +52,13 @@ pub(crate) async fn a_command_of_a_key_that_ended_is_refused(store: Arc<dyn Stor
     assert!(store.revoke_key(acme.id, "revoked", NOW).await.unwrap());
     assert_ended(&store.create_issue(creation(&acme, revoked.clone(), NOW)).await);
     assert_ended(&store.create_task(task("u", &revoked)).await);
+    let import = import_of(&acme, "i", CREATE, &[&[uid("i")]]);
+    assert_ended(&store.create_import(CreateImport { key: revoked.clone(), ..import }).await);
     let (domain, family, task_id) = (acme.id, CREATE.family(), "t".to_owned());
     let key = revoked.clone();
-    assert_ended(&store.cancel_task(CancelTask { domain, key, family, task_id, now: NOW }).await);
+    let cancel = CancelTask { domain, key, family, task_id, now: NOW };
+    assert_ended(&store.cancel_task(cancel.clone()).await);
+    assert_ended(&store.cancel_import(cancel).await);
     let (task_id, blocks, key) = ("v".to_owned(), Vec::new(), revoked.clone());
     let staged = StagePayload { domain, key, task_id, blocks, now: NOW };
     assert_ended(&store.stage_payload(staged).await);

@@ -11,6 +11,7 @@ use caseload_store::{
 };
 use serde_json::json;
 
+use super::imports::import_of;
 use super::longest::text;
 use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
@@ -124,7 +125,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     );
 }
 
-/// One task that is half done, one task that waits, and one upload without a task.
+/// One task that is half done, one task and one import that wait, and one upload without a task.
 async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     let entries: Vec<_> = (0..20).map(|n| uid(&format!("late{n}"))).collect();
     let mut half = task_of(domain, "half", Action::CreateCoreProfiles, &entries, 10);
@@ -137,6 +138,8 @@ async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     store.apply_chunk(chunk(&claimed, next_block(store, &claimed, 0).await, NOW)).await.unwrap();
     let waiting = task_of(domain, "waiting", Action::CreateCoreProfiles, &entries, 10);
     store.create_task(waiting.clone()).await.unwrap();
+    let file = import_of(domain, "file", Action::CreateCoreProfiles, &[&entries, &entries[..3]]);
+    store.create_import(file).await.unwrap();
     let (task_id, blocks) = ("upload".to_owned(), waiting.blocks);
     store
         .stage_payload(StagePayload { key: None, domain: domain.id, task_id, blocks, now: NOW })

@@ -9,6 +9,8 @@ pub(crate) mod filled;
 pub(crate) mod filters;
 pub(crate) mod groups;
 pub(crate) mod idempotency;
+pub(crate) mod import_repeats;
+pub(crate) mod imports;
 pub(crate) mod issue_deletes;
 pub(crate) mod issue_upserts;
 pub(crate) mod issue_writes;
@@ -90,6 +92,24 @@ macro_rules! store_suite {
             an_abandoned_upload_is_purged_block_by_block,
             deleting_a_domain_removes_its_uploads,
             a_refused_task_leaves_its_upload_staged,
+        );
+        $crate::store_suite!(@ $open, imports:
+            an_import_is_created_whole_and_runs_in_the_order_of_its_file,
+            an_import_is_visible_only_in_its_family_and_domain,
+            random_filters_list_the_imports_that_a_naive_reading_finds,
+            cancelling_an_import_ends_its_unfinished_tasks,
+            a_refused_import_changes_nothing,
+            an_import_needs_room_for_one_task,
+            deleting_a_domain_removes_its_imports,
+        );
+        $crate::store_suite!(@ $open, import_repeats:
+            an_import_has_one_retry_that_it_names,
+            a_dry_import_has_one_run_that_it_names,
+            a_file_sent_again_is_a_repeat_until_its_import_expires,
+            one_of_eight_concurrent_imports_of_a_file_is_created,
+            concurrent_imports_of_a_file_that_are_all_wanted_form_a_chain,
+            a_repeated_request_for_an_import_gets_the_first_answer,
+            an_expired_import_loses_its_entries_but_not_its_rows,
         );
         $crate::store_suite!(@ $open, idempotency:
             a_repeat_gets_the_first_answer_until_its_key_has_expired_and_is_purged,

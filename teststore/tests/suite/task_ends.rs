@@ -306,7 +306,7 @@ pub(crate) async fn a_dry_run_holds_its_payload_and_has_one_run_that_it_names(
     assert_sound(&store).await;
 }
 
-fn origin(n: u32) -> TaskOrigin {
+pub(crate) fn origin(n: u32) -> TaskOrigin {
     let by = |n| Submitter { key_id: format!("k{n}"), key_name: format!("key \u{0} {n}") };
     TaskOrigin {
         file_name: (!n.is_multiple_of(3)).then(|| format!("file {n}.jsonl")),
@@ -329,12 +329,12 @@ pub(crate) async fn a_task_names_its_submitter_and_its_file(store: Arc<dyn Store
 }
 
 /// A small generator of numbers, the same in each run.
-fn next(seed: &mut u64) -> usize {
+pub(crate) fn next(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) as usize
 }
 
-fn some<T: Clone>(all: &[T], seed: &mut u64) -> Option<Vec<T>> {
+pub(crate) fn some<T: Clone>(all: &[T], seed: &mut u64) -> Option<Vec<T>> {
     if !next(seed).is_multiple_of(3) {
         return None;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caseload_bulk::{EntryQueue, QueueLimits};
-use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
+use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     AnswerOf, ClaimTasks, CreateTask, FailAttempt, IdempotencyKey, ListTasks, QueueTurn,
@@ -94,7 +94,7 @@ pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
-    let with_time = AnswerOf::new(|task| StoredAnswer {
+    let with_time = AnswerOf::new(|task: &Task| StoredAnswer {
         location: task.id.clone(),
         body: task.created_at.0.to_string().into_bytes(),
     });

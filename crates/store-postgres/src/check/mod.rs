@@ -20,6 +20,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("checksums of rows", |db, findings| checksums::rows(&Stored(db), findings)),
     ("domains", |db, findings| tables::domains(&Stored(db), findings)),
     ("tasks", |db, findings| tasks::tasks(&Stored(db), findings)),
+    ("imports", |db, findings| tasks::imports(&Stored(db), findings)),
     ("the queue", |db, findings| queue::queue(&Stored(db), findings)),
     ("records of tasks", |db, findings| tasks::records(&Stored(db), findings)),
     ("core profiles", |db, findings| profiles::core(&Stored(db), findings)),

@@ -56,6 +56,7 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("app_profiles", Placement::ByDomain),
     ("app_profile_identities", Placement::ByDomain),
     ("tasks", Placement::ByDomain),
+    ("imports", Placement::ByDomain),
     ("uploads", Placement::ByDomain),
     ("payload_blocks", Placement::ByDomain),
     ("record_blocks", Placement::ByDomain),

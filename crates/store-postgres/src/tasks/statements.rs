@@ -3,7 +3,7 @@
 //! read after that are as the last change left them.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::TaskStatus;
+use caseload_model::task::{Family, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
 use caseload_store::sql::Sql;
@@ -124,17 +124,19 @@ impl TaskStore for DomainTx<'_> {
 
     /// The place comes from the domain's clock, which is locked last of all: the order of
     /// acceptance is the order of the commits. The last time is read under the same lock.
-    fn next_place(
+    fn next_places(
         &self,
-        command: &CreateTask,
+        count: u32,
+        family: Family,
         limits: TaskLimits,
     ) -> Result<NextPlace, StoreError> {
-        let (client, family) = (self.client(), command.action.family().code() as i16);
+        let (client, family, count) = (self.client(), family.code() as i16, i64::from(count));
         let of_family: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &family];
+        let counted: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &count];
         let params: [&(dyn ToSql + Sync); 1] = [&self.domain.0];
         self.wait(async {
-            let clock = "UPDATE domain_clocks SET last_task_seq = last_task_seq + 1
-                         WHERE domain_id = $1 RETURNING last_task_seq";
+            let clock = "UPDATE domain_clocks SET last_task_seq = last_task_seq + $2
+                         WHERE domain_id = $1 RETURNING last_task_seq - $2 + 1";
             let unfinished = "SELECT count(*) FROM task_queue WHERE domain_id = $1";
             let (clock, notify) = (client.prepare(clock).await?, notify::prepare(client).await?);
             let unfinished = client.prepare(unfinished).await?;
@@ -142,7 +144,7 @@ impl TaskStore for DomainTx<'_> {
             // Read after the lock of the clock: no other server accepts a task before this commit.
             let (notified, clock, unfinished, last) = join!(
                 notify::prepared_work(client, &notify),
-                client.prepared_row(&clock, &params),
+                client.prepared_row(&clock, &counted),
                 client.prepared_row(&unfinished, &params),
                 client.prepared_row_opt(&last, &of_family),
             );

@@ -26,6 +26,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("checksums of rows", |conn, findings| Ok(checksums::rows(&Tx(conn), findings)?)),
     ("domains", |conn, findings| Ok(rules::domains(&Tx(conn), findings)?)),
     ("tasks", |conn, findings| Ok(tasks::tasks(&Tx(conn), findings)?)),
+    ("imports", |conn, findings| Ok(tasks::imports(&Tx(conn), findings)?)),
     ("records of tasks", |conn, findings| Ok(tasks::records(&Tx(conn), findings)?)),
     ("core profiles", |conn, findings| Ok(profiles::core(&Tx(conn), findings)?)),
     ("identities", |conn, findings| Ok(profiles::identities(&Tx(conn), findings)?)),

@@ -112,6 +112,23 @@ pub(super) fn without_task(findings: &mut Findings, table: &str, count: i64) {
     }
 }
 
+/// An import has a task, and the imports that retry or run it are its children.
+pub(super) fn import(
+    findings: &mut Findings,
+    domain: &str,
+    id: &str,
+    [has_task, retry_agrees]: [bool; 2],
+) {
+    for (holds, rule) in [
+        (has_task, "it has no task"),
+        (retry_agrees, "the import that retries or runs it is not its child"),
+    ] {
+        if !holds {
+            findings.fault(format!("domain {domain}, import {id}: {rule}"));
+        }
+    }
+}
+
 /// No upload has the id of an accepted task.
 pub(super) fn accepted_uploads(findings: &mut Findings, count: i64) {
     if count > 0 {

@@ -28,7 +28,9 @@ pub fn tasks<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), 
               WHERE r.domain_id = {d} AND r.id = t.retried_by AND r.parent_id = t.id))
              AND (t.run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
               WHERE r.domain_id = {d} AND r.id = t.run_by AND r.parent_id = t.id
-              AND NOT r.dry_run))
+              AND NOT r.dry_run)),
+             t.import_id IS NULL OR EXISTS (SELECT 1 FROM imports i
+              WHERE i.domain_id = {d} AND i.id = t.import_id)
              FROM tasks t WHERE t.domain_id = {d}"
         );
         scope.each(&select, |row| {
@@ -39,12 +41,43 @@ pub fn tasks<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), 
                 purge: row.get(COLUMNS_COUNT + 2)?,
                 last_index: row.get(COLUMNS_COUNT + 3)?,
                 retry_agrees: row.get(COLUMNS_COUNT + 4)?,
+                has_import: row.get(COLUMNS_COUNT + 5)?,
             };
             check_task(findings, name, &task(row)?, payload);
             Ok(())
         })?;
     }
     findings.verified("tasks", count);
+    Ok(())
+}
+
+/// Each import has a task, and the imports that retry and run it name it as their parent.
+pub fn imports<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
+    let domains = Domains::read(store)?;
+    let mut count = 0;
+    for scope in domains.scopes(store) {
+        let d = scope.domain_of("t");
+        let child = |column: &str| {
+            format!(
+                "(t.{column} IS NULL OR EXISTS (SELECT 1 FROM imports r WHERE r.domain_id = {d}
+                  AND r.id = t.{column} AND r.parent_id = t.id))"
+            )
+        };
+        let select = format!(
+            "SELECT t.domain_id, t.id, EXISTS (SELECT 1 FROM tasks k
+              WHERE k.domain_id = {d} AND k.import_id = t.id), {} AND {}
+             FROM imports t WHERE t.domain_id = {d}",
+            child("retried_by"),
+            child("run_by")
+        );
+        scope.each(&select, |row| {
+            let Some(name) = domains.name_in(row, 0)? else { return Ok(()) };
+            count += 1;
+            tables::import(findings, name, &row.get::<String>(1)?, [row.get(2)?, row.get(3)?]);
+            Ok(())
+        })?;
+    }
+    findings.verified("imports", count);
     Ok(())
 }
 
@@ -124,6 +157,8 @@ struct TaskPayload {
     purge: i64,
     /// Whether the tasks that retry and run it, if there are any, name it as their parent.
     retry_agrees: bool,
+    /// Whether its import exists, if it names one.
+    has_import: bool,
 }
 
 /// Checks the rules of one task, and that the payload of its unprocessed entries exists.
@@ -139,6 +174,9 @@ fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: TaskP
     }
     if !payload.retry_agrees {
         broken("the task that retries or runs it is not its child");
+    }
+    if !payload.has_import {
+        broken("its import is missing");
     }
     let left = task.counts.unprocessed > 0;
     let waits = task.status == TaskStatus::Processing && task.deaths > 0;

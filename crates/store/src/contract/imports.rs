@@ -1,13 +1,15 @@
 //! Imports: one file as several tasks. The payload of each task is staged under the task's id with
 //! [`Submit::stage_payload`](super::Submit). One commit then makes the import and all its tasks
-//! real, or nothing. Which file it was and how it was read, the store keeps as text.
+//! real, or nothing. Which file it was and how it was read, the store has as text.
+
+use std::mem;
 
 use caseload_model::ids::DomainId;
 use caseload_model::import::Import;
-use caseload_model::task::{Action, Family, TaskOrigin};
+use caseload_model::task::{Action, Family, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 
-use super::{AnswerOf, CancelTask, IdempotencyKey, Idempotent, ListTasks, StoreFuture};
+use super::{AnswerOf, CancelTask, CreateTask, IdempotencyKey, Idempotent, ListTasks, StoreFuture};
 use crate::PackedBlock;
 
 /// Creating, reading and cancelling imports. Their tasks run like all others.
@@ -17,7 +19,8 @@ pub trait Imports: Send + Sync + 'static {
     /// task: an import is accepted whole. After an error the staged blocks remain until they are
     /// discarded or purged.
     fn create_import(&self, command: CreateImport) -> StoreFuture<'_, Idempotent<NewImport>>;
-    /// An import of one family with its tasks; `None` for imports of other families.
+    /// An import of one family with its tasks, which have no position; `None` for imports of other
+    /// families.
     fn import(&self, domain: DomainId, family: Family, id: &str)
     -> StoreFuture<'_, Option<Import>>;
     /// A page of the imports of one family, newest first. The filters look at the state that an
@@ -42,8 +45,9 @@ pub struct CreateImport {
     pub upsert: bool,
     /// As in [`Import::file`].
     pub file: String,
-    /// SHA-256 of the file's bytes and of the options. An import with the same one that is not a
-    /// dry run and whose `expires_at` is to come is its repeat.
+    /// SHA-256 of the file's bytes and of all options but the dry run. Repeats are found by it: two
+    /// imports that are not dry runs have the same one, and the `expires_at` of the first is to
+    /// come. A run of a dry run has the digest of that one instead, and a retry has none.
     pub digest: [u8; 32],
     /// Whether a repeat returns the first import instead of creating another one.
     pub once: bool,
@@ -71,8 +75,63 @@ pub struct ImportPart {
     /// Blocks that were staged under this id; they come before `blocks`.
     pub staged: u32,
     pub blocks: Vec<PackedBlock>,
-    /// The task of the parent import that has the same entries.
+    /// The task of the parent import that has the same entries. Each task of an import may also be
+    /// retried or run by itself. Such a task cannot have a part here: the import is then refused
+    /// with [`StoreError::AlreadyRetried`](super::StoreError) or
+    /// [`StoreError::AlreadyRun`](super::StoreError), which name that other task. A retry leaves
+    /// it out; of a dry run, the other tasks can be run by themselves, too.
     pub parent_id: Option<String>,
+}
+
+impl CreateImport {
+    /// The commands for its tasks, which take the payload of the parts.
+    pub fn take_tasks(&mut self) -> Vec<CreateTask> {
+        let parts = mem::take(&mut self.parts);
+        parts.into_iter().map(|part| self.task(part)).collect()
+    }
+
+    fn task(&self, part: ImportPart) -> CreateTask {
+        CreateTask {
+            domain: self.domain,
+            key: None,
+            id: part.task_id,
+            action: self.action,
+            dry_run: self.dry_run,
+            upsert: self.upsert,
+            total: part.total,
+            staged: part.staged,
+            blocks: part.blocks,
+            now: self.now,
+            expires_at: self.expires_at,
+            unfinished_max: self.unfinished_max,
+            parent_id: part.parent_id,
+            runs_parent: self.runs_parent,
+            // The length is that of the file, of which the task has a part.
+            origin: TaskOrigin { content_length: None, ..self.origin.clone() },
+            import_id: Some(self.id.clone()),
+            idempotency: None,
+        }
+    }
+
+    /// The import with these tasks, as it is right after its creation.
+    pub fn accepted(&self, tasks: Vec<Task>) -> Import {
+        let first = tasks.first();
+        Import {
+            id: self.id.clone(),
+            action: self.action,
+            dry_run: self.dry_run,
+            upsert: self.upsert,
+            origin: self.origin.clone(),
+            file: self.file.clone(),
+            created_at: first.map_or(self.now, |task| task.created_at),
+            expires_at: first.and_then(|task| task.expires_at).unwrap_or(self.expires_at),
+            parent_id: self.parent_id.clone(),
+            retried_by: None,
+            run_by: None,
+            repeat_of: None,
+            tasks,
+        }
+    }
 }
 
 /// The outcome of creating an import.

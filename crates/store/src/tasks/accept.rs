@@ -5,6 +5,7 @@
 //! never to both; a task has at most one retry, and a dry run at most one run.
 
 use caseload_model::task::Task;
+use caseload_model::time::UnixMillis;
 
 use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some};
 use super::task_limits::TaskLimits;
@@ -28,9 +29,23 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    let limits = limits(store, command)?;
+    let limits = limits(store, command.unfinished_max)?;
+    let first_index = take_payload(store, command)?;
+    let (place, last) = store.next_places(1, command.action.family(), limits)?;
+    let task = add(store, command, first_index, place, last)?;
+    if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
+        replace_answer(store, key, &answer.of(&task))?;
+    }
+    Ok(Idempotent::Done(task))
+}
+
+/// Notes the task in its parent and makes its payload whole; the index of its first entry.
+pub(super) fn take_payload(
+    store: &impl TaskStore,
+    command: &CreateTask,
+) -> Result<u32, StoreError> {
     if let Some(parent) = &command.parent_id {
-        note_child(store, command, parent)?;
+        note_child(store, "tasks", parent, &command.id, command.runs_parent)?;
     }
     let first_index = match take_staged(store, command)? {
         None => command.blocks.first().map(|block| block.first_index),
@@ -41,33 +56,43 @@ pub fn accept(
     };
     store.insert_payload(&command.id, &command.blocks)?;
     store.store_bytes(packed_bytes(&command.blocks))?;
-    let (place, last) = store.next_place(command, limits)?;
+    Ok(first_index)
+}
+
+/// Adds a task whose payload is whole, and its place in the queue.
+pub(super) fn add(
+    store: &impl TaskStore,
+    command: &CreateTask,
+    first_index: u32,
+    place: Option<i64>,
+    last: Option<UnixMillis>,
+) -> Result<Task, StoreError> {
     let task = command.accepted(last);
     insert(store, &task, first_index, place)?;
     store.enqueue(command, place)?;
-    if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
-        replace_answer(store, key, &answer.of(&task))?;
-    }
-    Ok(Idempotent::Done(task))
+    Ok(task)
 }
 
-/// Notes in the task `parent` that this one retries or runs it, unless another one does so already.
-fn note_child(
+/// Notes in the row `parent` of the table of tasks or of imports that `child` retries or runs it,
+/// unless another one does so already.
+pub(super) fn note_child(
     store: &impl TaskStore,
-    command: &CreateTask,
+    table: &str,
     parent: &str,
+    child: &str,
+    runs: bool,
 ) -> Result<(), StoreError> {
-    let column = if command.runs_parent { "run_by" } else { "retried_by" };
+    let column = if runs { "run_by" } else { "retried_by" };
     // If another transaction notes its own, this waits for its end and then finds that one.
     let note = format!(
-        "UPDATE tasks SET {column} = ?3 WHERE domain_id = ?1 AND id = ?2 AND {column} IS NULL"
+        "UPDATE {table} SET {column} = ?3 WHERE domain_id = ?1 AND id = ?2 AND {column} IS NULL"
     );
-    if store.change(&note, values![store.domain(), parent, command.id])? > 0 {
+    if store.change(&note, values![store.domain(), parent, child])? > 0 {
         return Ok(());
     }
-    let select = format!("SELECT {column} FROM tasks WHERE domain_id = ?1 AND id = ?2");
+    let select = format!("SELECT {column} FROM {table} WHERE domain_id = ?1 AND id = ?2");
     match store.find(&select, values![store.domain(), parent], |row| row.get(0))? {
-        Some(by) if command.runs_parent => Err(StoreError::AlreadyRun { by }),
+        Some(by) if runs => Err(StoreError::AlreadyRun { by }),
         Some(by) => Err(StoreError::AlreadyRetried { by }),
         None => Ok(()),
     }
@@ -82,7 +107,10 @@ pub fn unfinished<S: CommandStore + TaskTables>(store: &S) -> Result<u32, StoreE
 
 /// The limits of the domain's unfinished tasks. Fails if it has as many now, before the payload is
 /// stored for nothing.
-fn limits<S: TaskStore>(store: &S, command: &CreateTask) -> Result<TaskLimits, StoreError> {
+pub(super) fn limits<S: TaskStore>(
+    store: &S,
+    unfinished_max: u32,
+) -> Result<TaskLimits, StoreError> {
     let select = format!(
         "SELECT d.quota_tasks, (SELECT count(*) FROM {} q WHERE q.domain_id = ?1)
          FROM domains d WHERE d.id = ?1",
@@ -91,7 +119,7 @@ fn limits<S: TaskStore>(store: &S, command: &CreateTask) -> Result<TaskLimits, S
     let found =
         store.find(&select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (quota, unfinished) = found.unwrap_or_default();
-    let limits = TaskLimits::new(command.unfinished_max, quota);
+    let limits = TaskLimits::new(unfinished_max, quota);
     limits.require(unfinished)?;
     Ok(limits)
 }
@@ -108,9 +136,9 @@ fn insert(
     let inserted = store.change(
         "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
          unprocessed, next_index, created_at, expires_at, parent_id, seq, file_name,
-         content_length, submitted_key, submitted_key_name, upsert)
+         content_length, submitted_key, submitted_key_name, upsert, import_id)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-         ?18)
+         ?18, ?19)
          ON CONFLICT (domain_id, id) DO NOTHING",
         values![
             store.domain(),
@@ -131,6 +159,7 @@ fn insert(
             by.map(|by| by.key_id.as_str()),
             by.map(|by| by.key_name.as_str()),
             task.upsert.then_some(1_i64),
+            task.import_id,
         ],
     )?;
     if inserted == 1 { Ok(()) } else { Err(already_exists(id)) }

@@ -44,6 +44,11 @@ pub(super) fn complete(
 /// Cancels a task, or asks its server to.
 pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
     store.require_caller(command.key.as_deref(), command.now)?;
+    cancel_by(store, command)
+}
+
+/// [`cancel`] for a caller whose key was looked at.
+pub(super) fn cancel_by(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
     let unfinished = |found: Option<LockedTask>| {
         let found = found
             .filter(|found| found.task.action.family() == command.family)

@@ -11,6 +11,7 @@ mod claim;
 mod deaths;
 mod end;
 mod fair_queue;
+mod imports;
 mod purge;
 mod reads;
 mod records;
@@ -29,6 +30,7 @@ pub use claim::{
 };
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
+pub use imports::{cancel_import, create_import, import, import_page};
 pub use purge::{ExpiryStore, purge_step};
 pub use reads::{
     Unfinished, delayed, of_family, page, payload_block, record_block, record_sizes,

@@ -40,52 +40,76 @@ pub fn of_family<S: TaskTables>(domain: DomainId, family: Family, id: &str) -> Q
 
 /// A page of tasks, newest first, and the exact number of all that match.
 pub fn page<S: TaskStore>(store: &S, request: &ListTasks) -> Result<TaskPage, StoreError> {
-    let filter = &request.filter;
-    let keys: Option<Vec<&str>> =
-        filter.submitted_by.as_ref().map(|keys| keys.iter().map(String::as_str).collect());
-    let (chosen, mut values) = chosen(store.domain(), request, keys.as_ref());
-    let total_hits =
-        store.find(&format!("SELECT count(*) FROM tasks t WHERE {chosen}"), &values, |row| {
-            row.get(0)
-        })?;
-    let (size, offset) = (request.paging.page_size, request.paging.offset());
-    let (limit, skip) = (values.len() + 1, values.len() + 2);
-    values.extend([size.to_value(), offset.to_value()]);
-    let select = select::<S>();
-    let tasks = store.list(
-        &format!("{select} WHERE {chosen} ORDER BY t.seq DESC LIMIT ?{limit} OFFSET ?{skip}"),
-        &values,
-        with_position,
-    )?;
-    Ok(TaskPage { tasks, total_hits: total_hits.unwrap_or_default() })
+    let keys = keys(request);
+    let (chosen, values) =
+        chosen(store.domain(), request, keys.as_ref(), ["t.status", "coalesce(t.outcome, 0)"]);
+    let listed = Listed { table: "tasks", select: select::<S>(), order: "t.seq DESC" };
+    let (tasks, total_hits) = listed.page(store, request, &chosen, values, with_position)?;
+    Ok(TaskPage { tasks, total_hits })
 }
 
-/// The condition of a list, and its values. A filter that is not given has no part in it.
-fn chosen<'r>(
+/// The keys of a list's submitters, each by its id or by its name.
+pub(super) fn keys(request: &ListTasks) -> Option<Vec<&str>> {
+    let keys = request.filter.submitted_by.as_ref()?;
+    Some(keys.iter().map(String::as_str).collect())
+}
+
+/// The rows of a list, each as the table `t`.
+pub(super) struct Listed {
+    pub(super) table: &'static str,
+    pub(super) select: String,
+    pub(super) order: &'static str,
+}
+
+impl Listed {
+    /// The rows of a page that meet a condition with these values, and how many do on all pages.
+    pub(super) fn page<T>(
+        &self,
+        store: &impl TaskStore,
+        request: &ListTasks,
+        chosen: &str,
+        mut values: Vec<Value<'_>>,
+        read: fn(&dyn Row) -> Result<T, StoreError>,
+    ) -> Result<(Vec<T>, u64), StoreError> {
+        let Self { table, select, order } = self;
+        let count = format!("SELECT count(*) FROM {table} t WHERE {chosen}");
+        let total_hits = store.find(&count, &values, |row| row.get(0))?;
+        let (size, offset) = (request.paging.page_size, request.paging.offset());
+        let (limit, skip) = (values.len() + 1, values.len() + 2);
+        values.extend([size, offset].map(|number| Value::Int(number.cast_signed())));
+        let page =
+            format!("{select} WHERE {chosen} ORDER BY {order} LIMIT ?{limit} OFFSET ?{skip}");
+        Ok((store.list(&page, &values, read)?, total_hits.unwrap_or_default()))
+    }
+}
+
+/// The condition of a list, and its values. A filter that is not given has no part in it. `status`
+/// and `outcome`, which is 0 if there is none, are expressions.
+pub(super) fn chosen<'r>(
     domain: DomainId,
     request: &'r ListTasks,
     keys: Option<&'r Vec<&'r str>>,
+    [status, outcome]: [&str; 2],
 ) -> (String, Vec<Value<'r>>) {
     let TaskFilter { statuses, actions, outcomes, created_since, created_until, .. } =
         &request.filter;
-    // The numbers of words are small: a set of them is the bits of one number.
-    let statuses = bits(statuses.as_deref().map(|all| all.iter().map(|one| one.code())));
-    let actions = bits(actions.as_deref().map(|all| all.iter().map(|one| one.code())));
-    let outcomes = outcomes.as_deref().map(|all| bits(Some(all.iter().map(|one| one.code()))));
-    let family = request.family.code();
-    let mut values =
-        vec![Value::Int(domain.0), Value::Int(family), Value::Int(statuses), Value::Int(actions)];
-    let mut chosen = "t.domain_id = ?1 AND t.family = ?2
-         AND ((1 << t.status) & ?3) <> 0 AND ((1 << t.action) & ?4) <> 0"
-        .to_owned();
+    let statuses = statuses.as_deref().map(|all| bits(all.iter().map(|one| one.code())));
+    let actions = actions.as_deref().map(|all| bits(all.iter().map(|one| one.code())));
+    let outcomes = outcomes.as_deref().map(|all| bits(all.iter().map(|one| one.code())));
+    let mut values = vec![Value::Int(domain.0), Value::Int(request.family.code())];
+    let mut chosen = "t.domain_id = ?1 AND t.family = ?2".to_owned();
+    let among = |code: &str| format!("((1 << {code}) & #) <> 0");
+    let (status, outcome) = (among(status), among(outcome));
     let further = [
-        ("((1 << coalesce(t.outcome, 0)) & ?) <> 0", outcomes.map(Value::Int)),
-        ("t.created_at >= ?", created_since.as_ref().map(ToValue::to_value)),
-        ("t.created_at <= ?", created_until.as_ref().map(ToValue::to_value)),
-        ("t.dry_run = ?", request.filter.dry_run.as_ref().map(ToValue::to_value)),
-        ("t.parent_id = ?", request.filter.parent_id.as_ref().map(ToValue::to_value)),
+        (status.as_str(), statuses),
+        ("((1 << t.action) & #) <> 0", actions),
+        (outcome.as_str(), outcomes),
+        ("t.created_at >= #", created_since.as_ref().map(ToValue::to_value)),
+        ("t.created_at <= #", created_until.as_ref().map(ToValue::to_value)),
+        ("t.dry_run = #", request.filter.dry_run.as_ref().map(ToValue::to_value)),
+        ("t.parent_id = #", request.filter.parent_id.as_ref().map(ToValue::to_value)),
         (
-            "(t.submitted_key = ANY (?) OR t.submitted_key_name = ANY (?))",
+            "(t.submitted_key = ANY (#) OR t.submitted_key_name = ANY (#))",
             keys.map(ToValue::to_value),
         ),
     ];
@@ -93,14 +117,14 @@ fn chosen<'r>(
         let Some(value) = value else { continue };
         values.push(value);
         chosen.push_str(" AND ");
-        chosen.push_str(&condition.replace('?', &format!("?{}", values.len())));
+        chosen.push_str(&condition.replace('#', &format!("?{}", values.len())));
     }
     (chosen, values)
 }
 
-/// One bit for each number, or all bits.
-fn bits(codes: Option<impl Iterator<Item = i64>>) -> i64 {
-    codes.map_or(i32::MAX.into(), |codes| codes.map(|code| 1 << code).sum())
+/// A set of numbers of words, which are small, as the bits of one number.
+fn bits<'v>(codes: impl Iterator<Item = i64>) -> Value<'v> {
+    Value::Int(codes.map(|code| 1 << code).sum())
 }
 
 /// Numbers of unfinished tasks.

@@ -3,7 +3,9 @@
 //! Invariant: a task that was locked stays as it was read until the transaction ends.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Action, Counts, Outcome, Submitter, Task, TaskOrigin, TaskStatus};
+use caseload_model::task::{
+    Action, Counts, Family, Outcome, Submitter, Task, TaskOrigin, TaskStatus,
+};
 use caseload_model::time::UnixMillis;
 
 use super::task_limits::TaskLimits;
@@ -59,16 +61,18 @@ pub trait TaskStore: CommandStore + TaskTables {
     /// Ends the lease. No server takes the task before `retry_at`.
     fn end_lease(&self, id: &str, retry_at: UnixMillis) -> Result<(), StoreError>;
 
-    /// The next place in the order of acceptance, or `None` if the table numbers its rows itself,
-    /// and the time of the last task of the family. A database with concurrent transactions makes
-    /// sure, with [`TaskLimits::require`], that no other one filled the queue.
-    fn next_place(
+    /// The first of the next `count` places in the order of acceptance, or `None` if the table
+    /// numbers its rows itself, and the time of the last task of the family. A database with
+    /// concurrent transactions makes sure, with [`TaskLimits::require`], that no other one filled
+    /// the queue.
+    fn next_places(
         &self,
-        command: &CreateTask,
+        count: u32,
+        family: Family,
         limits: TaskLimits,
     ) -> Result<NextPlace, StoreError> {
-        let _ = limits;
-        let family = command.action.family().code();
+        let _ = (count, limits);
+        let family = family.code();
         Ok((None, self.find(LAST_TIME, values![self.domain(), family], |row| row.get(0))?))
     }
     /// Adds a new task to the queue, if that is a table of its own.
@@ -91,9 +95,9 @@ pub const LAST_TIME: &str = "SELECT created_at FROM tasks WHERE domain_id = ?1 A
 pub const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
      unprocessed, created_at, queued_at, started_at, completed_at, expires_at, parent_id, \
      retried_by, warnings, run_by, file_name, content_length, submitted_key, submitted_key_name, \
-     upsert, deaths, next_try_at";
+     upsert, deaths, next_try_at, import_id";
 /// How many there are: further columns of a query begin here.
-pub const COLUMNS_COUNT: usize = 25;
+pub const COLUMNS_COUNT: usize = 26;
 
 /// A task, from a row that begins with [`COLUMNS`]. A row that cannot be read is damage, never a
 /// task with defaults.
@@ -121,22 +125,22 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
         retried_by: row.get(15)?,
         warnings: row.get(16)?,
         run_by: row.get(17)?,
-        origin: TaskOrigin {
-            file_name: row.get(18)?,
-            content_length: row.get(19)?,
-            submitted_by: submitter(row)?,
-        },
+        origin: origin(row, 18)?,
         position: None,
         deaths: row.get(23)?,
         next_try_at: row.get(24)?,
-        import_id: None,
+        import_id: row.get(25)?,
     })
 }
 
-fn submitter(row: &dyn Row) -> Result<Option<Submitter>, StoreError> {
-    let Some(key_id) = row.get(20)? else { return Ok(None) };
-    let key_name = row.get::<Option<String>>(21)?.unwrap_or_default();
-    Ok(Some(Submitter { key_id, key_name }))
+/// Key and file, from four columns of a row.
+pub(super) fn origin(row: &dyn Row, first: usize) -> Result<TaskOrigin, StoreError> {
+    let (file_name, content_length) = (row.get(first)?, row.get(first + 1)?);
+    let key_name: Option<String> = row.get(first + 3)?;
+    let submitted_by = row
+        .get::<Option<String>>(first + 2)?
+        .map(|key_id| Submitter { key_id, key_name: key_name.unwrap_or_default() });
+    Ok(TaskOrigin { file_name, content_length, submitted_by })
 }
 
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].

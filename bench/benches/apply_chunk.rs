@@ -224,6 +224,7 @@ async fn applied(
         action: Action::CreateCoreProfiles,
         dry_run: false,
         upsert: false,
+        import_id: None,
         lease_epoch: claimed.lease_epoch,
         entries: ChunkEntries {
             block: Arc::new(block),

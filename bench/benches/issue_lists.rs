@@ -183,6 +183,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
                     action: Action::ImportIssues,
                     dry_run: false,
                     upsert: false,
+                    import_id: None,
                     lease_epoch: claimed.lease_epoch,
                     entries: next,
                     following: None,

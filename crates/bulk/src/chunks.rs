@@ -144,6 +144,7 @@ fn chunk(
         action: claim.task.action,
         dry_run: claim.task.dry_run,
         upsert: claim.task.upsert,
+        import_id: claim.task.import_id.clone(),
         lease_epoch: claim.lease_epoch,
         entries,
         following,
@@ -151,7 +152,7 @@ fn chunk(
     }
 }
 
-/// The next entries, at most `limit`. A dry run needs those before them, too.
+/// The next entries, at most `limit`.
 fn first_of(entries: &ChunkEntries, limit: usize) -> ChunkEntries {
     let part = entries.work.part(0..entries.work.len().min(entries.from + limit));
     ChunkEntries { work: Arc::new(part), ..entries.clone() }

@@ -1,10 +1,9 @@
 //! Reads the payload of a task and validates its entries block by block, ahead of the store that
 //! applies them. Neither needs a lock or a transaction. A few blocks are validated in parallel and
-//! enter the queue in their order. A dry run begins at the first entry of its task, also after the
-//! death of a server, because nothing but its records is stored. Invariant: the number of blocks in
-//! memory is bounded for every size of payload; only a dry run is held whole.
+//! enter the queue in their order. Invariant: the number of blocks in memory is bounded for every
+//! size of payload.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
@@ -40,13 +39,6 @@ pub(crate) struct EntryReader {
     domain: DomainId,
     task_id: String,
     action: Action,
-    /// A dry run is one chunk, because it stores nothing that a second chunk could read.
-    dry_run: bool,
-    /// Index of the first unprocessed entry.
-    first_index: u32,
-    /// Earlier entries of a dry run that have error records. They have changed nothing, and the
-    /// database may have refused one of them.
-    failed: BTreeSet<u32>,
     context: Arc<EntryContext>,
     /// Index of the next entry to read, and the number of entries from there on.
     next_index: u32,
@@ -66,22 +58,17 @@ impl Drop for EndsQueue {
 }
 
 impl EntryReader {
-    /// Begins at the first unprocessed entry of a claimed task; of a dry run, at its first one.
+    /// Begins at the first unprocessed entry of a claimed task.
     pub(crate) fn new(claim: &ClaimedTask, progress: Progress, one_thread: bool) -> Self {
         let Progress { next_index, left } = progress;
-        let start =
-            if claim.task.dry_run { (0, claim.task.counts.total) } else { (next_index, left) };
-        let first_block = claim.first_block.clone().filter(|_| start.0 == claim.next_index);
+        let first_block = claim.first_block.clone().filter(|_| next_index == claim.next_index);
         Self {
             domain: claim.domain,
             task_id: claim.task.id.clone(),
             action: claim.task.action,
-            dry_run: claim.task.dry_run,
-            first_index: next_index,
-            failed: BTreeSet::new(),
             context: Arc::new(claim.entry_context()),
-            next_index: start.0,
-            left: start.1,
+            next_index,
+            left,
             first_block,
             one_thread,
         }
@@ -94,13 +81,6 @@ impl EntryReader {
         queue: Arc<EntryQueue>,
     ) -> Result<(), StoreError> {
         let queue = EndsQueue(queue);
-        if self.dry_run {
-            let first_index = self.first_index;
-            if let Some(whole) = self.whole(&*store).await? {
-                queue.0.push(whole.into_entries(first_index));
-            }
-            return Ok(());
-        }
         self.begin(&*store).await?;
         let mut validating = VecDeque::new();
         loop {
@@ -108,22 +88,8 @@ impl EntryReader {
                 queue.0.room().await;
             }
             let Some(block) = self.next(&*store, &mut validating).await? else { return Ok(()) };
-            queue.0.push(block.into_entries(self.first_index));
+            queue.0.push(block.into_entries());
         }
-    }
-
-    /// All entries of a dry run in one block; `None` if there are none.
-    async fn whole(mut self, store: &dyn Work) -> Result<Option<ValidatedBlock>, StoreError> {
-        self.begin(store).await?;
-        let mut validating = VecDeque::new();
-        let mut whole: Option<ValidatedBlock> = None;
-        while let Some(block) = self.next(store, &mut validating).await? {
-            match &mut whole {
-                Some(whole) => whole.append(block),
-                None => whole = Some(block),
-            }
-        }
-        Ok(whole)
     }
 
     /// Reads the stored values that validation needs.
@@ -131,9 +97,6 @@ impl EntryReader {
         if self.action == Action::ImportIssues {
             let addresses = store.desk_addresses(self.domain).await?;
             Arc::make_mut(&mut self.context).addresses = addresses;
-        }
-        if self.next_index < self.first_index {
-            self.failed = store.failed_entries(self.domain, &self.task_id).await?;
         }
         Ok(())
     }
@@ -159,7 +122,6 @@ impl EntryReader {
         let last = block.entries.last().ok_or_else(|| corrupt("a block is empty"))?;
         self.next_index = last.index + 1;
         self.left = self.left.saturating_sub(block.entries.len() as u32);
-        block.entries.retain(|entry| !self.failed.contains(&entry.index));
         let (action, context) = (self.action, self.context.clone());
         let validate = move || {
             let _turn = turn(block.bytes.len());
@@ -189,26 +151,15 @@ fn corrupt(what: &str) -> StoreError {
     StoreError::Corrupt(what.to_owned())
 }
 
-/// A payload block with its validated entries; in a dry run all blocks in one.
+/// A payload block with its validated entries.
 struct ValidatedBlock {
     block: Block,
     work: ChunkWork,
 }
 
 impl ValidatedBlock {
-    /// With those before `first_index` as earlier ones.
-    fn into_entries(self, first_index: u32) -> ChunkEntries {
-        let from = self.block.entries.partition_point(|entry| entry.index < first_index);
-        ChunkEntries { block: Arc::new(self.block), work: Arc::new(self.work), from }
-    }
-
-    /// Adds the block that follows.
-    fn append(&mut self, other: Self) {
-        let offset = self.block.bytes.len();
-        self.block.bytes.extend_from_slice(&other.block.bytes);
-        let entries = other.block.entries.into_iter();
-        self.block.entries.extend(entries.map(|entry| entry.moved(offset)));
-        self.work.append(other.work, offset);
+    fn into_entries(self) -> ChunkEntries {
+        ChunkEntries { block: Arc::new(self.block), work: Arc::new(self.work), from: 0 }
     }
 }
 

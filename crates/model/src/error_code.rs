@@ -45,6 +45,7 @@ words! {
         Reduced = 7 "reduced",
         LooksLikeList = 8 "looks_like_list",
         LeftOut = 9 "left_out",
+        RepeatedId = 10 "repeated_id",
     }
 }
 

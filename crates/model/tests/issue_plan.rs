@@ -565,7 +565,8 @@ proptest! {
             let (plan, _) = store.plan_on(&mut context, &block, &prepared, true);
             results.extend_from_slice(&plan.records.results);
             errors.extend_from_slice(&plan.records.errors);
-            context.go_on(&prepared, plan);
+            let planned = context.go_on(&prepared, plan);
+            context.earlier.extend(planned);
         }
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         prop_assert_eq!(text(results), text(whole.records.results));

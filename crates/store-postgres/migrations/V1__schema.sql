@@ -231,6 +231,8 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 --
 -- `content_length` is the number of bytes of the payload without compression. `import_id` is the
 -- import whose file has the entries of the task.
+--
+-- `changes_before` is the time of the domain's last change of a profile before the task's first one.
 CREATE TABLE tasks (
     domain_id           BIGINT   NOT NULL,
     id                  BYTEA    NOT NULL,
@@ -266,6 +268,7 @@ CREATE TABLE tasks (
     run_by              BYTEA,
     upsert              BIGINT,
     import_id           BYTEA,
+    changes_before      BIGINT,
     PRIMARY KEY (domain_id, id),
     CONSTRAINT tasks_seq UNIQUE (domain_id, seq),
     CHECK (succeeded + failed + unprocessed = total),
@@ -362,6 +365,27 @@ CREATE TABLE record_blocks (
     bytes        BYTEA    NOT NULL,
     checksum     BIGINT   NOT NULL,
     PRIMARY KEY (domain_id, task_id, kind, first_index)
+);
+
+-- Dry runs of more than one chunk: a task, or an import with all its tasks. `ended_at` is set once
+-- no entry is left; then their state is purged.
+CREATE TABLE dry_runs (
+    domain_id  BIGINT NOT NULL,
+    id         BYTEA  NOT NULL,
+    ended_at   BIGINT,
+    PRIMARY KEY (domain_id, id)
+);
+
+CREATE INDEX dry_runs_ended ON dry_runs (domain_id, ended_at) WHERE ended_at IS NOT NULL;
+
+-- The state that the entries of a dry run so far would have left. The first byte of a key is its
+-- kind; the first byte of a value is 1, or 0 if the record would be gone.
+CREATE TABLE dry_run_state (
+    domain_id  BIGINT NOT NULL,
+    run_id     BYTEA  NOT NULL,
+    key        BYTEA  NOT NULL,
+    value      BYTEA  NOT NULL,
+    PRIMARY KEY (domain_id, run_id, key)
 );
 
 ALTER TABLE record_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;

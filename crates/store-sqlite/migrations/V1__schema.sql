@@ -215,6 +215,8 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 --
 -- `content_length` is the number of bytes of the payload without compression. `import_id` is the
 -- import whose file has the entries of the task.
+--
+-- `changes_before` is the time of the domain's last change of a profile before the task's first one.
 CREATE TABLE tasks (
     seq                 INTEGER PRIMARY KEY AUTOINCREMENT,
     domain_id           INTEGER NOT NULL,
@@ -254,6 +256,7 @@ CREATE TABLE tasks (
     run_by              TEXT,
     upsert              INTEGER,
     import_id           TEXT,
+    changes_before      INTEGER,
     UNIQUE (domain_id, id),
     CHECK (succeeded + failed + unprocessed = total),
     CHECK ((status = 4) = (outcome IS NOT NULL)),
@@ -332,6 +335,27 @@ CREATE TABLE record_blocks (
     checksum     INTEGER NOT NULL,
     UNIQUE (domain_id, task_id, kind, first_index)
 ) STRICT;
+
+-- Dry runs of more than one chunk: a task, or an import with all its tasks. `ended_at` is set once
+-- no entry is left; then their state is purged.
+CREATE TABLE dry_runs (
+    domain_id  INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    ended_at   INTEGER,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX dry_runs_ended ON dry_runs (ended_at) WHERE ended_at IS NOT NULL;
+
+-- The state that the entries of a dry run so far would have left. The first byte of a key is its
+-- kind; the first byte of a value is 1, or 0 if the record would be gone.
+CREATE TABLE dry_run_state (
+    domain_id  INTEGER NOT NULL,
+    run_id     TEXT    NOT NULL,
+    key        BLOB    NOT NULL,
+    value      BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, run_id, key)
+) STRICT, WITHOUT ROWID;
 
 -- What filters, sorts and counters of issues look at; nothing here is rendered. `row` ties the
 -- tables of issues together and is never shown. `state` is the model's number of the word,

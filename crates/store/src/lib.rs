@@ -14,6 +14,7 @@ mod backend;
 pub mod check;
 pub mod checksum;
 pub mod copy;
+pub mod dry_run;
 pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;

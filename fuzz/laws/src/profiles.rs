@@ -2,7 +2,7 @@
 //! create is accepted exactly if a naive list of rules accepts it, is stored as sent, and a get
 //! returns it as an update that changes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
 use caseload_model::country::is_country;
@@ -42,10 +42,14 @@ fn creates(block: &Block) {
             stored(profile, bytes);
         }
     }
-    let plan = plan_creates(&block.bytes, &all, &HashMap::new(), 7, None);
+    let plan = plan_creates(&block.bytes, &all, &HashMap::new(), NewIds::From(7));
     recorded(&plan.records, all.len());
     assert_eq!(plan.inserts.len(), plan.records.succeeded as usize);
-    assert_eq!(plan.next_id, 7 + plan.inserts.len() as u64, "only a created profile takes an id");
+    assert_eq!(
+        plan.ids,
+        NewIds::From(7 + plan.inserts.len() as u64),
+        "only a created profile takes an id"
+    );
     let mut taken = HashSet::new();
     for (id, at) in &plan.inserts {
         assert!((7..=CORE_PROFILE_ID_MAX).contains(&id.0));
@@ -86,6 +90,7 @@ fn of_others(block: &Block) {
         &patches,
         none,
         &HashMap::new(),
+        &BTreeSet::new(),
         &mut NewIds::From(1),
     );
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
@@ -123,6 +128,7 @@ fn upserts(block: &Block) {
         &entries,
         &no_records,
         &no_owners,
+        &BTreeSet::new(),
         &mut ids,
     );
     recorded(&plan.records, block.entries.len());
@@ -159,6 +165,7 @@ fn upserts(block: &Block) {
         &entries,
         &made,
         &owners,
+        &BTreeSet::new(),
         &mut ids,
     );
     assert!(again.created.is_empty(), "everyone is known now");

@@ -1,7 +1,7 @@
 //! A server of the simulated cluster: the store as its runner sees it. Each call costs time of the
 //! coordinator; a chunk also takes the time of the work itself, on the domain's node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -67,11 +67,6 @@ impl Payloads for Server {
         Box::pin(async move { block })
     }
 
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let entries =
-            self.coordinator.store.read_in(domain, |tx| rules::failed_entries(&tx, task_id));
-        Box::pin(async move { entries })
-    }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         let addresses = self.coordinator.store.read_in(domain, |tx| write::desk_addresses(&tx));
         Box::pin(async move { addresses })

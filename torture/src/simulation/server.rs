@@ -1,7 +1,6 @@
 //! The store as a simulated server sees it: the runner's calls, each a request over the server's
 //! link. A server that has the store alone also gets leases in the commits of other commands.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,13 +117,6 @@ impl Payloads for Server {
         self.call(Request("reads of a payload", Some(domain)), run, |_, _| {})
     }
 
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let id = task_id.to_owned();
-        let run = move |store: &InMemoryStore| {
-            store.read_in(domain, |tx| rules::failed_entries(&tx, &id))
-        };
-        self.call(Request("reads of failed entries", Some(domain)), run, |_, _| {})
-    }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         let run =
             move |store: &InMemoryStore| store.read_in(domain, |tx| write::desk_addresses(&tx));

@@ -1,7 +1,7 @@
 //! A store double: it holds keys and tasks in memory, returns the records and pages that a test has
 //! set, and fails on request. It runs no tasks.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -228,7 +228,6 @@ impl Admin for ScriptedStore {
 impl Payloads for ScriptedStore {
     unscripted! {
         payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
-        failed_entries(domain: DomainId, task_id: &str) -> BTreeSet<u32>;
         desk_addresses(domain: DomainId) -> DeskAddresses;
     }
 }

@@ -1,7 +1,6 @@
 //! Entries that do not commit: the task finds the one that is the cause, which becomes an error,
 //! and continues with the others. No entry fails because its server died. The store of these tests
 //! counts work instead of measuring it.
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -80,9 +79,6 @@ impl Payloads for Interrupting {
         self.store.payload_block(domain, task_id, from_index)
     }
 
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        self.store.failed_entries(domain, task_id)
-    }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.store.desk_addresses(domain)
     }

@@ -45,15 +45,6 @@ pub struct Entry {
     pub oversize: Option<u64>,
 }
 
-impl Entry {
-    /// The same entry, with its bytes `offset` bytes further on.
-    #[must_use]
-    pub fn moved(self, offset: usize) -> Self {
-        let range = self.range.start + offset..self.range.end + offset;
-        Self { range, ..self }
-    }
-}
-
 /// Consecutive entries and the bytes that they point into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {

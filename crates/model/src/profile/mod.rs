@@ -46,9 +46,7 @@ pub use new_ids::NewIds;
 pub use placeholders::Placeholders;
 pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
 pub use plan_core::{finding_identities, plan_core_patches};
-pub use plan_create::{
-    CreatePlan, DryRunOwners, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates,
-};
+pub use plan_create::{CreatePlan, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates};
 pub use plan_delete::{AppDeletePlan, plan_app_deletes, plan_core_deletes};
 pub use plan_get::{named_app_profiles, named_core_profiles, show_app_gets, show_core_gets};
 pub use prepare::{

@@ -5,7 +5,7 @@
 //! An entry without an id is about the profile that has one of its identities; the others are added
 //! to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use super::changes::write_changes;
@@ -54,7 +54,8 @@ pub fn finding_identities(
 /// Plans `entries` of an action that patches, whose bytes are in `payload`. `owners` has the owner
 /// of every identity that they name, if it has one; `records` has the fields text of every profile
 /// that they name, if it exists, and of the owners of [`finding_identities`]. Rejected entries name
-/// profiles and identities, too. `ids` gives ids to new profiles. A dry run is planned in the same
+/// profiles and identities, too. `earlier` are the profiles that earlier entries of the file have
+/// changed. `ids` gives ids to new profiles. A dry run is planned in the same
 /// way: its outcome is not written, but laid over the stored records for the next slice, and its
 /// records have the changes.
 pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
@@ -63,6 +64,7 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
     entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
+    earlier: &BTreeSet<CoreProfileId>,
     ids: &mut NewIds,
 ) -> CorePlan {
     let mut planner = Planner {
@@ -72,6 +74,8 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
         changes: matches!(ids, NewIds::DryRun).then(Vec::new),
         joins: Vec::new(),
         ids,
+        earlier,
+        changed: HashSet::new(),
     };
     let mut out = ChunkRecords::default();
     for prepared in entries {
@@ -82,6 +86,7 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
         };
         match planned {
             Ok((id, outcome)) => {
+                planner.warn_of_repeat(entry, id, outcome);
                 let mut all = [warnings.as_slice(), &planner.joins].concat();
                 all.truncate(WARNINGS_MAX);
                 planner.joins.clear();
@@ -110,6 +115,10 @@ struct Planner<'p, S, T> {
     changes: Option<Vec<u8>>,
     /// The warnings of the present entry about identities that may be another person's.
     joins: Vec<EntryWarning>,
+    /// Profiles that entries before this slice have changed.
+    earlier: &'p BTreeSet<CoreProfileId>,
+    /// Those that entries of this slice have changed.
+    changed: HashSet<CoreProfileId>,
 }
 
 impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
@@ -135,6 +144,25 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             return Err(faults);
         }
         self.merge(entry, id, patch, self.lists())
+    }
+
+    /// Warns of an entry whose profile an earlier entry of the file has changed, and notes whether
+    /// this one changed it.
+    fn warn_of_repeat(&mut self, entry: &Entry, id: CoreProfileId, outcome: &str) {
+        if self.earlier.contains(&id) || self.changed.contains(&id) {
+            let json = prepared_json(self.payload, entry);
+            let field = if has_core_id(&json) { self.action.id_field() } else { "identities" };
+            let value = json.get(field).cloned().unwrap_or(Json::Null);
+            let detail = format!(
+                "an earlier entry of the file has changed {} already: if these are two people, give \
+                 each an id or an identity of their own, and else one entry for both",
+                name_of(id)
+            );
+            let code = EntryWarningCode::RepeatedId;
+            self.joins.push(EntryWarning::new(code, &ValuePath::field(field), detail, &value));
+        } else if outcome != "unchanged" {
+            self.changed.insert(id);
+        }
     }
 
     /// The effect of identities in an entry that names its profile by id.

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use super::checker::quoted;
 use super::identity::nth;
-use super::new_ids::entry_of_dry_run;
+use super::new_ids::{NewIds, entry_of_dry_run};
 use super::prepare::NewCoreProfile;
 use super::rejected::{prepared_json, refuse, rejected_identities};
 use crate::error_code::EntryErrorCode;
@@ -21,26 +21,13 @@ use crate::task::Action;
 const RECORD_BYTES: usize = 80;
 
 /// The changes of a slice of creations.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatePlan {
-    /// The profiles to insert: the id, and the index of the entry. Empty in a dry run.
+    /// The profiles to insert: the id, and the index of the entry.
     pub inserts: Vec<(CoreProfileId, usize)>,
-    /// The next free id.
-    pub next_id: u64,
+    /// The ids that are left.
+    pub ids: NewIds,
     pub records: ChunkRecords,
-}
-
-/// The identities that entries of a dry run have taken so far, each with the index of its entry.
-/// One value serves all slices of the task, because nothing is written between them.
-#[derive(Debug, Clone, Default)]
-pub struct DryRunOwners(HashMap<IdentityKey, u32>);
-
-/// The owner of an identity.
-#[derive(Debug, Clone, Copy)]
-enum Owner {
-    Profile(CoreProfileId),
-    /// An earlier entry of a dry run, by its index.
-    Entry(u32),
 }
 
 /// Plans `entries` as if every identity of a valid one were free, without looking at any. If the
@@ -50,17 +37,16 @@ pub fn plan_optimistic_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
     owners: &HashMap<IdentityKey, CoreProfileId, S>,
-    first_id: u64,
+    ids: NewIds,
 ) -> CreatePlan {
-    let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
-    plan.inserts.reserve(entries.len());
+    let mut plan = CreatePlan::with_room(ids, entries.len());
     plan.records.results.reserve(entries.len() * RECORD_BYTES);
     // Usually empty: then valid entries are not looked at.
     let mut watched: HashMap<&IdentityKey, Option<CoreProfileId>> =
         rejected_identities(entries).map(|key| (key, owners.get(key).copied())).collect();
     for (at, prepared) in entries.iter().enumerate() {
         let Ok(profile) = &prepared.item else {
-            let holder = |key: &_| watched.get(key).copied().flatten().map(Owner::Profile);
+            let holder = |key: &_| watched.get(key).copied().flatten();
             reject(payload, prepared, holder, &mut plan.records);
             continue;
         };
@@ -80,7 +66,7 @@ pub fn plan_optimistic_creates<S: BuildHasher>(
 fn reject(
     payload: &[u8],
     prepared: &PreparedEntry<NewCoreProfile>,
-    holder: impl Fn(&IdentityKey) -> Option<Owner>,
+    holder: impl Fn(&IdentityKey) -> Option<CoreProfileId>,
     out: &mut ChunkRecords,
 ) {
     let named = prepared.item.as_ref().err().and_then(|rejected| rejected.named.as_deref());
@@ -121,10 +107,28 @@ impl CreatePlan {
         (profiles, identities)
     }
 
+    fn with_room(ids: NewIds, entries: usize) -> Self {
+        Self { inserts: Vec::with_capacity(entries), ids, records: ChunkRecords::default() }
+    }
+
+    /// The identities that the new profiles take.
+    ///
+    /// # Panics
+    ///
+    /// As [`CreatePlan::rows`].
+    pub fn taken<'e>(
+        &self,
+        entries: &'e [PreparedEntry<NewCoreProfile>],
+    ) -> impl Iterator<Item = (&'e IdentityKey, CoreProfileId)> {
+        self.inserts.iter().flat_map(move |(id, at)| {
+            let profile = entries[*at].item.as_ref().expect("a refused entry makes no profile");
+            profile.identities.iter().map(move |key| (key, *id))
+        })
+    }
+
     /// Lets the entry at index `at` become a profile and returns its id.
     fn insert<T>(&mut self, prepared: &PreparedEntry<T>, at: usize) -> CoreProfileId {
-        let id = CoreProfileId(self.next_id);
-        self.next_id += 1;
+        let id = self.ids.take(&prepared.entry);
         self.inserts.push((id, at));
         let PreparedEntry { entry, warnings, .. } = prepared;
         self.records.outcome(entry, "created", warnings, |out| write_id(id, out));
@@ -144,50 +148,32 @@ pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
-/// they name, rejected entries included, if it has one; ids are assigned from `first_id` on. With
-/// `dry_run` nothing is inserted, records carry no id, and a conflict within the task names the
-/// index of the earlier entry.
+/// they name, rejected entries included, if it has one. In a dry run, records have no id, and a
+/// conflict with an earlier entry names its index.
 pub fn plan_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
     owners: &HashMap<IdentityKey, CoreProfileId, S>,
-    first_id: u64,
-    mut dry_run: Option<&mut DryRunOwners>,
+    ids: NewIds,
 ) -> CreatePlan {
-    let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
+    let mut plan = CreatePlan::with_room(ids, entries.len());
     let mut taken: HashMap<&IdentityKey, CoreProfileId> = HashMap::new();
-    if dry_run.is_none() {
-        plan.inserts.reserve(entries.len());
-        taken.reserve(entries.len() * 2);
-    }
+    taken.reserve(entries.len() * 2);
     for (at, prepared) in entries.iter().enumerate() {
-        let entry = &prepared.entry;
-        let earlier = dry_run.as_deref();
-        let holder = |key: &IdentityKey| {
-            let stored = || owners.get(key).or_else(|| taken.get(key));
-            let entry = || earlier.and_then(|earlier| earlier.0.get(key));
-            stored()
-                .map(|id| Owner::Profile(*id))
-                .or_else(|| entry().map(|index| Owner::Entry(*index)))
-        };
+        let holder = |key: &IdentityKey| owners.get(key).or_else(|| taken.get(key)).copied();
         let Ok(profile) = &prepared.item else {
             reject(payload, prepared, holder, &mut plan.records);
             continue;
         };
-        let conflicts: Vec<(usize, Owner)> = profile
+        let conflicts: Vec<(usize, CoreProfileId)> = profile
             .identities
             .iter()
             .enumerate()
             .filter_map(|(n, key)| Some((n, holder(key)?)))
             .collect();
         if !conflicts.is_empty() {
-            let faults = conflict_faults(payload, entry, &conflicts);
+            let faults = conflict_faults(payload, &prepared.entry, &conflicts);
             refuse(Action::CreateCoreProfiles, payload, prepared, faults, &mut plan.records);
-            continue;
-        }
-        if let Some(earlier) = dry_run.as_deref_mut() {
-            earlier.0.extend(profile.identities.iter().map(|key| (key.clone(), entry.index)));
-            plan.records.outcome(entry, "created", &prepared.warnings, |_| {});
             continue;
         }
         let id = plan.insert(prepared, at);
@@ -196,21 +182,37 @@ pub fn plan_creates<S: BuildHasher>(
     plan
 }
 
-fn conflict_faults(payload: &[u8], entry: &Entry, conflicts: &[(usize, Owner)]) -> Vec<EntryFault> {
+fn conflict_faults(
+    payload: &[u8],
+    entry: &Entry,
+    conflicts: &[(usize, CoreProfileId)],
+) -> Vec<EntryFault> {
     if conflicts.is_empty() {
         return Vec::new();
     }
     let json = prepared_json(payload, entry);
-    let fault = |&(n, holder)| match holder {
-        Owner::Profile(id) => conflict(&json, n, id),
-        Owner::Entry(index) => conflict_with(&json, n, &format!("entry {index} of this dry run")),
-    };
-    conflicts.iter().map(fault).collect()
+    conflicts.iter().map(|(n, holder)| conflict(&json, *n, *holder)).collect()
 }
 
 /// The fault of an entry whose identity `n` already belongs to the profile `id`.
 pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFault {
-    EntryFault { owners: shown(&[id]), ..conflict_with(entry, n, &name_of(id)) }
+    let holder = name_of(id);
+    let identities = ValuePath::field("identities");
+    let pointer = ValuePath::Item(&identities, n).pointer();
+    let identity = match entry.get("identities") {
+        Some(Json::Array(items)) => items.get(n),
+        _ => None,
+    };
+    let name = type_and_value(entry, n);
+    let detail = format!(
+        "the identity {name} belongs to {holder}; an identity belongs to at most one core profile"
+    );
+    let new = EntryFault::new(EntryErrorCode::IdentityConflict, pointer, detail);
+    let fault = EntryFault { owners: shown(&[id]), ..new };
+    match identity {
+        Some(identity) => fault.with_value(identity),
+        None => fault,
+    }
 }
 
 /// A profile in a sentence.
@@ -224,24 +226,6 @@ pub(super) fn name_of(id: CoreProfileId) -> String {
 /// Those of the profiles that callers may name.
 pub(super) fn shown(ids: &[CoreProfileId]) -> Vec<CoreProfileId> {
     ids.iter().copied().filter(|id| entry_of_dry_run(*id).is_none()).collect()
-}
-
-fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
-    let identities = ValuePath::field("identities");
-    let pointer = ValuePath::Item(&identities, n).pointer();
-    let identity = match entry.get("identities") {
-        Some(Json::Array(items)) => items.get(n),
-        _ => None,
-    };
-    let name = type_and_value(entry, n);
-    let detail = format!(
-        "the identity {name} belongs to {holder}; an identity belongs to at most one core profile"
-    );
-    let fault = EntryFault::new(EntryErrorCode::IdentityConflict, pointer, detail);
-    match identity {
-        Some(identity) => fault.with_value(identity),
-        None => fault,
-    }
 }
 
 /// Identity `n` of an entry in a sentence.

@@ -1,14 +1,14 @@
 //! Plans of runs of entries: ids, conflicts, sequences of updates, and records.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, NewIds, Placeholders,
-    StoredAppProfile, identity_keys, plan_app_updates, plan_core_patches, plan_creates,
-    plan_optimistic_creates, prepare_app_gets, prepare_app_updates, prepare_core_gets,
-    prepare_core_patches, prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
+    AppUpdatePlan, CorePlan, IdentityKey, IdentityType, NewIds, Placeholders, StoredAppProfile,
+    identity_keys, plan_app_updates, plan_core_patches, plan_creates, plan_optimistic_creates,
+    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_patches,
+    prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::Action;
@@ -43,6 +43,7 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
         &prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default()),
         &records,
         &owners,
+        &BTreeSet::new(),
         &mut NewIds::From(1),
     )
 }
@@ -56,8 +57,9 @@ fn an_optimistic_plan_equals_the_full_one_if_every_identity_is_free() {
         "[]",
     ]);
     let prepared = prepare_creates(&block, &Placeholders::default());
-    let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), 100, None);
-    let optimistic = plan_optimistic_creates(&block.bytes, &prepared, &HashMap::new(), 100);
+    let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), NewIds::From(100));
+    let optimistic =
+        plan_optimistic_creates(&block.bytes, &prepared, &HashMap::new(), NewIds::From(100));
     assert_eq!(optimistic, looked_up);
 }
 
@@ -76,11 +78,10 @@ fn new_profiles_get_ids_in_order_and_failed_entries_take_none() {
         &block.bytes,
         &prepare_creates(&block, &Placeholders::default()),
         &owners,
-        100,
-        None,
+        NewIds::From(100),
     );
     assert_eq!(plan.inserts, [(id(100), 0), (id(101), 3)]);
-    assert_eq!(plan.next_id, 102);
+    assert_eq!(plan.ids, NewIds::From(102));
     let wanted = [
         "created",
         "identity_conflict /identities/0",
@@ -123,19 +124,18 @@ fn a_rejected_creation_has_its_conflicts_in_its_record_and_reserves_nothing() {
         "out_of_range /age",
     ];
     let plans = [
-        plan_optimistic_creates(&block.bytes, &prepared, &owners, 100),
-        plan_creates(&block.bytes, &prepared, &owners, 100, None),
+        plan_optimistic_creates(&block.bytes, &prepared, &owners, NewIds::From(100)),
+        plan_creates(&block.bytes, &prepared, &owners, NewIds::From(100)),
     ];
     for plan in plans {
         let given = outcomes(&plan.records);
         assert_eq!(given.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), wanted);
-        assert_eq!((plan.inserts, plan.next_id), (vec![(id(100), 1)], 101));
+        assert_eq!((plan.inserts, plan.ids), (vec![(id(100), 1)], NewIds::From(101)));
         let errors = lines(&plan.records.errors);
         assert_eq!(errors[0]["errors"][2]["core-profile-id"], "3");
         assert_eq!(errors[1]["errors"][1]["core-profile-id"], "100");
     }
-    let mut earlier = DryRunOwners::default();
-    let plan = plan_creates(&block.bytes, &prepared, &owners, 100, Some(&mut earlier));
+    let plan = plan_creates(&block.bytes, &prepared, &owners, NewIds::DryRun);
     assert_eq!(outcomes(&plan.records).len(), 4);
     let errors = lines(&plan.records.errors);
     assert!(errors[1]["errors"][1]["detail"].as_str().unwrap().contains("entry 1 of this dry run"));
@@ -166,6 +166,7 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
         &prepared,
         &records,
         &owners,
+        &BTreeSet::new(),
         &mut NewIds::From(1),
     );
     let wanted = [
@@ -184,20 +185,19 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
 }
 
 #[test]
-fn a_dry_run_inserts_nothing_and_names_earlier_entries_across_its_slices() {
+fn a_dry_run_names_earlier_entries_across_its_slices_and_no_id() {
     let block = block([
         r#"{"identities":[{"uid":"a"}]}"#,
         r#"{"identities":[{"uid":"a"}]}"#,
         r#"{"identities":[{"uid":"b"}]}"#,
         r#"{"identities":[{"uid":"b"},{"uid":"old"}]}"#,
     ]);
-    let owners = HashMap::from([(uid("old"), id(3))]);
+    let mut owners = HashMap::from([(uid("old"), id(3))]);
     let prepared = prepare_creates(&block, &Placeholders::default());
-    let mut earlier = DryRunOwners::default();
     let mut records = ChunkRecords::default();
     for slice in prepared.chunks(3) {
-        let plan = plan_creates(&block.bytes, slice, &owners, 7, Some(&mut earlier));
-        assert_eq!((plan.inserts.len(), plan.next_id), (0, 7));
+        let plan = plan_creates(&block.bytes, slice, &owners, NewIds::DryRun);
+        owners.extend(plan.taken(slice).map(|(key, owner)| (key.clone(), owner)));
         records.append(&plan.records);
     }
     assert_eq!(

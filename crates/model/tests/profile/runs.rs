@@ -1,7 +1,7 @@
 //! Runs of entries as properties: a run has the effect of its entries one by one, chunk edges make
 //! no difference, each identity has one owner, and every entry leaves one record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::Block;
@@ -180,6 +180,7 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
         prepared,
         &records,
         &owners,
+        &BTreeSet::new(),
         &mut NewIds::From(1),
     );
     for (key, id) in plan.identities_removed {
@@ -198,7 +199,7 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
 fn run_creates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
     let prepared = &prepare_creates(block, &Placeholders::default())[slice];
     let first = world.fields.len() as u64 + 1;
-    let plan = plan_creates(&block.bytes, prepared, &world.owners, first, None);
+    let plan = plan_creates(&block.bytes, prepared, &world.owners, NewIds::From(first));
     for (id, at) in &plan.inserts {
         let profile = prepared[*at].item.as_ref().unwrap();
         assert!(world.fields.insert(*id, profile.fields.clone()).is_none());

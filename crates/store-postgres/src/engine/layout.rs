@@ -58,6 +58,8 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("tasks", Placement::ByDomain),
     ("imports", Placement::ByDomain),
     ("uploads", Placement::ByDomain),
+    ("dry_runs", Placement::ByDomain),
+    ("dry_run_state", Placement::ByDomain),
     ("payload_blocks", Placement::ByDomain),
     ("record_blocks", Placement::ByDomain),
     ("issues", Placement::ByDomain),

@@ -6,6 +6,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::task::{Family, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum;
+use caseload_store::dry_run::StateStore;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{
     self as rules, ExpiryStore, LAST_TIME, LEASE_COLUMNS, LockedTask, NextPlace, SAVED_COLUMNS,
@@ -101,6 +102,16 @@ fn read_both(
     // The first fault is the cause: after it, the transaction refuses the other statement.
     let queued = queued?;
     found?.map(|task| locked(&task, queued.as_ref())).transpose()
+}
+
+impl StateStore for DomainTx<'_> {
+    fn put_state(&self, run: &str, rows: &[(&[u8], &[u8])]) -> Result<(), StoreError> {
+        let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = rows.iter().copied().unzip();
+        let put = "INSERT INTO dry_run_state (domain_id, run_id, key, value)
+             SELECT $1, $2, n.key, n.value FROM unnest($3::bytea[], $4::bytea[]) AS n (key, value)
+             ON CONFLICT (domain_id, run_id, key) DO UPDATE SET value = excluded.value";
+        self.change(put, values![self.domain, run, keys, values]).map(drop)
+    }
 }
 
 impl TaskStore for DomainTx<'_> {

@@ -9,6 +9,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::sealed;
+use caseload_store::dry_run::StateStore;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
     self as rules, ClaimResult, Claims, ExpiryStore, LEASE_COLUMNS, LOCKED_COUNT, Leased,
@@ -66,6 +67,18 @@ impl TaskStore for DomainTx<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl StateStore for DomainTx<'_> {
+    fn put_state(&self, run: &str, rows: &[(&[u8], &[u8])]) -> Result<(), StoreError> {
+        self.execute_each(
+            "INSERT OR REPLACE INTO dry_run_state (domain_id, run_id, key, value)
+             VALUES (?1, ?2, ?3, ?4)",
+            rows,
+            |(key, value)| (self.domain.0, run, key, value),
+        )
+        .map(drop)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Uploads, tasks, payloads and records, for every backend. The rules are in [`crate::tasks`]; a
 //! backend accepts a task in its own way, because servers then get work.
 
-use std::collections::BTreeSet;
-
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
@@ -28,10 +26,6 @@ impl<B: Backend> Payloads for B {
         self.find(rules::payload_block(domain, task_id, from_index))
     }
 
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))
-    }
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.read_in(domain, |tx| write::desk_addresses(&tx))
     }

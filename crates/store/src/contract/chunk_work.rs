@@ -72,23 +72,6 @@ macro_rules! chunk_work {
                     })+
                 }
             }
-
-            /// Adds the entries of the block that follows, which begins at byte `offset` now.
-            ///
-            /// # Panics
-            ///
-            /// If they are entries of another action.
-            pub fn append(&mut self, behind: Self, offset: usize) {
-                match (self, behind) {
-                    $((Self::$action(entries), Self::$action(behind)) => {
-                        entries.extend(behind.into_iter().map(|prepared| {
-                            let entry = prepared.entry.moved(offset);
-                            PreparedEntry { entry, ..prepared }
-                        }));
-                    })+
-                    _ => unreachable!("the blocks of a task have one action"),
-                }
-            }
         }
     };
 }

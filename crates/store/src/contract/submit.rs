@@ -26,8 +26,6 @@ pub trait Payloads: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
-    /// The entries of an unfinished task that have error records, by index.
-    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
     /// The addresses that an import fills into messages of the desk.
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
 }

@@ -169,8 +169,7 @@ pub enum NextEntries {
 }
 
 /// Applies `entries` from their `from` on, which are the next unprocessed ones of the task, and
-/// those of `following` that are ready in time. In a dry run, those before `from` are planned once
-/// more, without records, because no chunk before has stored their changes.
+/// those of `following` that are ready in time.
 #[derive(Debug, Clone)]
 pub struct ApplyChunk {
     pub domain: DomainId,
@@ -180,6 +179,8 @@ pub struct ApplyChunk {
     pub dry_run: bool,
     /// As in [`Task::upsert`].
     pub upsert: bool,
+    /// As in [`Task::import_id`]. The tasks of a dry run of an import are planned as one.
+    pub import_id: Option<String>,
     pub lease_epoch: i64,
     pub entries: ChunkEntries,
     /// Supplies the entries that follow; `None` if the chunk is `entries` alone.

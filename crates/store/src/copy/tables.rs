@@ -168,6 +168,7 @@ pub static TABLES: &[Table] = &[
         ],
     ),
     small("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
+    small("dry_runs", &[integer("domain_id"), text("id"), or_null(integer("ended_at"))]),
     small(
         "tasks",
         &[
@@ -206,6 +207,7 @@ pub static TABLES: &[Table] = &[
             or_null(text("submitted_key_name")),
             or_null(integer("upsert")),
             or_null(text("import_id")),
+            or_null(integer("changes_before")),
         ],
     ),
     small(
@@ -231,6 +233,7 @@ pub static TABLES: &[Table] = &[
             or_null(text("submitted_key_name")),
         ],
     ),
+    large("dry_run_state", &[integer("domain_id"), text("run_id"), bytes("key"), bytes("value")]),
     large(
         "payload_blocks",
         &[

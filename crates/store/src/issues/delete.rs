@@ -3,25 +3,26 @@
 //! a time. Invariant: after a slice, counters, terms and files are those of the issues that are
 //! left.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use caseload_model::issue::plan_issue_deletes;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::portions::portions;
 use super::{IndexChanges, IndexedIssue, IssueStore};
+use crate::dry_run::{DryRunState, Part};
 use crate::{StoreError, attachments};
 
 /// The deletions of one chunk.
 #[derive(Debug, Default)]
 pub struct Deletions {
-    /// Of a dry run: the issues that its entries so far would have deleted.
-    dry_run: Option<HashSet<u64>>,
+    /// Of a dry run: the issues that its earlier entries would have deleted.
+    pub(crate) dry_run: Option<DryRunState>,
 }
 
 impl Deletions {
-    pub(crate) fn of_dry_run() -> Self {
-        Self { dry_run: Some(HashSet::new()) }
+    pub(crate) const fn of_dry_run(state: DryRunState) -> Self {
+        Self { dry_run: Some(state) }
     }
 
     /// Deletes the issues of some entries; their records.
@@ -36,12 +37,15 @@ impl Deletions {
         let rows = if ids.is_empty() { Vec::new() } else { store.rows_of(&ids)? };
         let mut stored: HashMap<u64, u32> =
             ids.iter().zip(rows).filter_map(|(id, row)| Some((*id, row?))).collect();
-        if let Some(earlier) = &self.dry_run {
-            stored.retain(|id, _| !earlier.contains(id));
+        if let Some(earlier) = &mut self.dry_run {
+            earlier.read(store, Part::Issue, ids.iter().map(|id| id.to_be_bytes()))?;
+            stored.retain(|id, _| earlier.get(Part::Issue, &id.to_be_bytes()).is_none());
         }
         let plan = plan_issue_deletes(payload, entries, &stored);
         if let Some(earlier) = &mut self.dry_run {
-            earlier.extend(plan.deleted);
+            for id in plan.deleted {
+                earlier.put(Part::Issue, &id.to_be_bytes(), None);
+            }
         } else {
             let place = |id: &u64| Some((*stored.get(id)?, *id));
             remove(store, &plan.deleted.iter().filter_map(place).collect())?;

@@ -1,7 +1,6 @@
 //! Importing issues: reads the stored state that the model's plan needs, makes the plan, and has
 //! the backend write it. The slices of a chunk share the domain's state. Most imports bring free
-//! ids and rising times and read no stored issue. A dry run is planned as one slice, unless it goes
-//! on from earlier entries: then the state holds all issues that it would have stored.
+//! ids and rising times and read no stored issue. A dry run notes what it would have stored.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,6 +15,7 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::{ImportStore, free_ids, replace};
 use crate::checksum;
+use crate::dry_run::DryRunState;
 use crate::idempotency::CommandStore as _;
 use crate::sql::{Row, Sql};
 use crate::{ChunkEntries, ChunkWork, StoreError, values};
@@ -29,8 +29,8 @@ const SCAN_STRETCH_MAX: i64 = 4;
 #[derive(Debug, Default)]
 pub struct Import {
     mode: ImportMode,
-    /// Whether further entries of a dry run are planned on the state that this one leaves.
-    goes_on: bool,
+    /// Of a dry run: the state that its earlier entries would have left.
+    pub(crate) dry_run: Option<DryRunState>,
     /// The state of the domain. It is read once per chunk and updated after each plan.
     context: Option<ImportContext>,
     /// As [`Import::bytes`], so far.
@@ -43,9 +43,9 @@ impl Import {
     }
 
     /// Of a dry run.
-    pub(crate) const fn of_dry_run(upsert: bool, goes_on: bool) -> Self {
+    pub(crate) const fn of_dry_run(upsert: bool, state: DryRunState) -> Self {
         let mode = ImportMode { dry_run: true, upsert };
-        Self { mode, goes_on, context: None, bytes: 0 }
+        Self { mode, dry_run: Some(state), context: None, bytes: 0 }
     }
 
     /// Bytes of the issues that were imported, less those of the issues that they replaced.
@@ -65,25 +65,36 @@ impl Import {
         if self.mode.upsert && !self.mode.dry_run && self.context.is_none() {
             replace::lock(&store.domain(), &named)?;
         }
-        let context = match &mut self.context {
-            Some(context) => context,
-            None => self.context.insert(read_context(store)?),
+        let context = if let Some(context) = &mut self.context {
+            context
+        } else {
+            let context = self.context.insert(read_context(store)?);
+            if let Some(earlier) = &mut self.dry_run {
+                earlier.lay_over_domain(&store.domain(), context)?;
+            }
+            context
         };
         // Ids above the last one are free, except for those that do not count for the next one.
         let last_id = context.last_issue_id;
         let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
-        let named = named.into_iter().filter(may_exist);
-        let ids: Vec<i64> = named.map(u64::cast_signed).collect();
+        let stored_ids = named.iter().copied().filter(may_exist);
+        let ids: Vec<i64> = stored_ids.map(u64::cast_signed).collect();
         let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
         context.stored = stored.into_iter().collect();
         let needed = free_ids_needed(last_id, entries.len());
         context.free_ids = free_ids(&store.domain(), last_id + 1, needed)?;
+        if let Some(earlier) = &mut self.dry_run {
+            earlier.lay_over_issues(&store.domain(), &named, context)?;
+        }
         let mut plan = loop {
             match plan_imports(context, &part.block.bytes, entries, self.mode) {
                 Ok(plan) => break plan,
                 Err(need) => {
                     let windows = joined(need.windows().collect());
                     let taken = store.taken(&windows)?;
+                    if let Some(earlier) = &mut self.dry_run {
+                        earlier.lay_over_instants(&store.domain(), &windows, context)?;
+                    }
                     for (window, taken) in windows.into_iter().zip(taken) {
                         context.taken_timestamps.add_window(window, taken);
                     }
@@ -91,9 +102,11 @@ impl Import {
             }
         };
         let records = std::mem::take(&mut plan.records);
-        if self.goes_on {
-            context.go_on(entries, plan);
-        } else if !self.mode.dry_run {
+        if let Some(earlier) = &mut self.dry_run {
+            let (freed, newest) = (plan.freed.clone(), plan.max_created_at);
+            let planned = context.go_on(entries, plan);
+            earlier.note_issues(&freed, planned, (newest, context));
+        } else {
             let of_issue = |issue: &IssueRow| {
                 let body = entries[issue.source].item.as_ref().ok().map(|entry| &entry.body);
                 body.map_or(0, |body| IssueFragments::new(&issue.head, body).bytes() as i64)

@@ -2,6 +2,7 @@
 //! index maintenance. A backend implements [`IssueStore`] and writes an [`IndexUpdate`].
 
 mod delete;
+mod dry_run;
 mod free_ids;
 mod free_instant;
 mod import;

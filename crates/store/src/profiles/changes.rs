@@ -1,14 +1,17 @@
 //! Ids and change times of profiles. Both only increase, even if the system's clock goes back. Each
 //! is read once per chunk and written back once.
 
-use caseload_model::profile::ProfileRow;
+use std::collections::BTreeSet;
+
+use caseload_model::ids::CoreProfileId;
+use caseload_model::profile::{NewIds, ProfileRow};
 use caseload_model::time::UnixMillis;
 
-use super::dry_run::DryRun;
-use super::statements::ProfileStore;
-use super::terms::ProfileTerms;
+use super::statements::{CoreProfiles, ProfileStore};
+use super::terms::{IndexedProfile, ProfileTerms};
 use super::times::{ChangeTimes, ProfileClock};
 use crate::StoreError;
+use crate::dry_run::DryRunState;
 
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
@@ -22,6 +25,8 @@ pub struct ProfileChanges {
     now: UnixMillis,
     pub(super) changed_at: UnixMillis,
     pub(super) next_id: u64,
+    /// The domain's last change before the first entry of the file.
+    file_since: UnixMillis,
     /// The row of the next new core profile. Rows have the order of ids.
     next_row: u32,
     /// The changes of terms, which are written at the end of the chunk.
@@ -30,12 +35,13 @@ pub struct ProfileChanges {
     pub(super) written: bool,
     /// An identity of the chunk was taken: the owners of all further ones are read first.
     pub(super) reads_owners: bool,
-    /// The plans so far, in a dry run.
-    pub(super) dry_run: Option<DryRun>,
+    /// The state that earlier entries would have left, in a dry run.
+    pub(crate) dry_run: Option<DryRunState>,
 }
 
 impl ProfileChanges {
-    pub fn new(clock: ProfileClock, now: UnixMillis) -> Self {
+    /// `file_since` is the domain's last change before the first entry of the file.
+    pub fn new(clock: ProfileClock, file_since: UnixMillis, now: UnixMillis) -> Self {
         let ms = now.0.max(0);
         Self {
             now,
@@ -43,6 +49,7 @@ impl ProfileChanges {
             // Not all ids of people who were created one by one end in 0, as those do that a
             // spreadsheet has rounded: a table of them would be refused.
             next_id: ((ms - ID_EPOCH_MS) * MICROS + 1).max(clock.last_id + 1).unsigned_abs(),
+            file_since,
             next_row: clock.last_row.saturating_add(1),
             terms: ProfileTerms::default(),
             written: false,
@@ -51,8 +58,24 @@ impl ProfileChanges {
         }
     }
 
-    pub(crate) fn of_dry_run(now: UnixMillis) -> Self {
-        Self { dry_run: Some(DryRun::default()), ..Self::new(ProfileClock::default(), now) }
+    pub(crate) fn of_dry_run(now: UnixMillis, state: DryRunState) -> Self {
+        Self { dry_run: Some(state), ..Self::new(ProfileClock::default(), UnixMillis(0), now) }
+    }
+
+    /// Those of the profiles that earlier entries of the file have changed.
+    pub(super) fn changed_before(&self, stored: &CoreProfiles) -> BTreeSet<CoreProfileId> {
+        if let Some(dry_run) = &self.dry_run {
+            return stored.fields.keys().copied().filter(|id| dry_run.has_core(*id)).collect();
+        }
+        let changed = |(_, profile): &(_, &IndexedProfile)| profile.updated_at > self.file_since;
+        stored.indexed.iter().filter(changed).map(|(id, _)| *id).collect()
+    }
+
+    /// Notes the ids that a plan left; those of a dry run are never stored.
+    pub(super) const fn go_on(&mut self, ids: NewIds) {
+        if let NewIds::From(next_id) = ids {
+            self.next_id = next_id;
+        }
     }
 
     /// The times of a profile that the chunk creates.

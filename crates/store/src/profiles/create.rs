@@ -4,7 +4,7 @@
 //! rest of the chunk are read first. The owners of identities of rejected entries are always read.
 
 use caseload_model::profile::{
-    CreatePlan, IdentityKey, NewCoreProfile, plan_creates, plan_optimistic_creates,
+    CreatePlan, IdentityKey, NewCoreProfile, NewIds, plan_creates, plan_optimistic_creates,
     rejected_identities,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
@@ -23,21 +23,29 @@ pub fn create(
     let mut named: Vec<&IdentityKey> = rejected_identities(entries).collect();
     if !changes.reads_owners && changes.dry_run.is_none() {
         let owners = owners(store, &named)?;
-        let plan = plan_optimistic_creates(payload, entries, &owners, changes.next_id);
+        let ids = NewIds::From(changes.next_id);
+        let plan = plan_optimistic_creates(payload, entries, &owners, ids);
         if insert(store, changes, entries, &plan)? {
-            changes.next_id = plan.next_id;
+            changes.go_on(plan.ids);
             return Ok(plan.records);
         }
         changes.reads_owners = true;
     }
     named.extend(sound(entries).flat_map(|profile| &profile.identities));
-    let owners = owners(store, &named)?;
-    let earlier = changes.dry_run.as_mut().map(|dry_run| &mut dry_run.owners);
-    let plan = plan_creates(payload, entries, &owners, changes.next_id, earlier);
-    if changes.dry_run.is_none() && !insert(store, changes, entries, &plan)? {
+    let mut owners = owners(store, &named)?;
+    if let Some(earlier) = &mut changes.dry_run {
+        earlier.lay_over_owners(store, &named, &mut owners)?;
+        let plan = plan_creates(payload, entries, &owners, NewIds::DryRun);
+        for (key, owner) in plan.taken(entries) {
+            earlier.note_owner(key, owner);
+        }
+        return Ok(plan.records);
+    }
+    let plan = plan_creates(payload, entries, &owners, NewIds::From(changes.next_id));
+    if !insert(store, changes, entries, &plan)? {
         return Err(StoreError::Corrupt("an identity is taken and has no owner".to_owned()));
     }
-    changes.next_id = plan.next_id;
+    changes.go_on(plan.ids);
     Ok(plan.records)
 }
 

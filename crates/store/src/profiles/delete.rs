@@ -38,8 +38,8 @@ pub fn delete_app(
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<&str> = sound(entries).map(String::as_str).collect();
     let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
-    if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_app(&mut fields);
+    if let Some(earlier) = &mut changes.dry_run {
+        earlier.lay_over_app(store, &mut fields)?;
     }
     let plan = plan_app_deletes(payload, entries, &fields);
     if let Some(dry_run) = &mut changes.dry_run {

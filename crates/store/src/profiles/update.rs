@@ -29,17 +29,17 @@ pub fn patch_core(
     let (stored, owners) = read_of_patches(store, changes, entries)?;
     let is_dry = changes.dry_run.is_some();
     let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
-    let plan = plan_core_patches(action, payload, entries, &stored.fields, &owners, &mut ids);
-    if let NewIds::From(next_id) = ids {
-        changes.next_id = next_id;
-    }
+    let earlier = changes.changed_before(&stored);
+    let plan =
+        plan_core_patches(action, payload, entries, &stored.fields, &owners, &earlier, &mut ids);
+    changes.go_on(ids);
     end(store, changes, plan, &stored)
 }
 
 /// Reads for a plan of these entries.
 fn read_of_patches(
     store: &impl ProfileStore,
-    changes: &ProfileChanges,
+    changes: &mut ProfileChanges,
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<(CoreProfiles, IdentityOwners), StoreError> {
     let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
@@ -52,22 +52,22 @@ fn read_of_patches(
 /// the owners of `named`; all as the earlier entries of a dry run would have left them.
 pub(super) fn read_core<'k>(
     store: &impl ProfileStore,
-    changes: &ProfileChanges,
+    changes: &mut ProfileChanges,
     ids: impl Iterator<Item = CoreProfileId>,
     named: &[&IdentityKey],
     finding: impl Iterator<Item = &'k IdentityKey>,
 ) -> Result<(CoreProfiles, IdentityOwners), StoreError> {
     let mut owners = owners(store, named)?;
-    if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_owners(named, &mut owners);
+    if let Some(earlier) = &mut changes.dry_run {
+        earlier.lay_over_owners(store, named, &mut owners)?;
     }
     let found: BTreeSet<_> = finding.filter_map(|key| owners.get(key)).collect();
     let ids: BTreeSet<_> = ids.chain(found.iter().copied().copied()).collect();
     let ids: Vec<_> = ids.into_iter().collect();
     let mut stored =
         if ids.is_empty() { CoreProfiles::default() } else { store.core_profiles(&ids)? };
-    if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_core(&ids, &mut stored.fields);
+    if let Some(earlier) = &mut changes.dry_run {
+        earlier.lay_over_core(store, &ids, &mut stored.fields)?;
     }
     if found.iter().any(|id| !stored.fields.contains_key(id)) {
         return Err(StoreError::Corrupt("the owner of an identity is not there".to_owned()));
@@ -98,8 +98,8 @@ pub fn update_app(
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<_> = entries.iter().filter_map(named_app_profile).collect();
     let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
-    if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_app(&mut fields);
+    if let Some(earlier) = &mut changes.dry_run {
+        earlier.lay_over_app(store, &mut fields)?;
     }
     let plan = plan_app_updates(payload, entries, &fields, changes.dry_run.is_some());
     if let Some(dry_run) = &mut changes.dry_run {

@@ -1,6 +1,7 @@
 //! Applying a chunk: effects, records, counts and position in one transaction, and the completion
 //! if no entry is left. Entries are applied in slices; between two slices the chunk may end. A get
-//! action and a dry run are planned from a snapshot, and only their records are written. Invariant:
+//! action and a dry run are planned from a snapshot, and only their records are written, of a dry
+//! run also the state that it would have left. Invariant:
 //! a chunk commits only under its task's current lease, and each entry has one record.
 
 use std::ops::Range;
@@ -8,17 +9,19 @@ use std::time::Duration;
 
 use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
-use caseload_model::task::{Action, Outcome, Task};
+use caseload_model::task::{Outcome, Task};
+use caseload_model::time::UnixMillis;
 
 use super::chunk_blocks::{ChunkBlocks, misfit};
 use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
+use crate::dry_run::{DryRunState, StateChanges, StateStore};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Deletions, Import, ImportStore, IssueStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
-use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
+use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError, values};
 
 /// How long a chunk may have the writer of SQLite, or its locks on PostgreSQL, for itself. A chunk
 /// that takes longer is undone, and its task is tried again with fewer entries: callers who cancel,
@@ -33,7 +36,7 @@ const DRY_RUN_SLICE_ENTRIES: usize = 1000;
 
 /// The transaction of a chunk.
 pub trait ChunkStore {
-    type Statements: TaskStore + ProfileStore + IssueStore + Copy;
+    type Statements: TaskStore + ProfileStore + IssueStore + StateStore + Copy;
     type Import: ImportStore;
 
     /// Entries that are applied between two looks at whether the chunk is to end.
@@ -81,13 +84,15 @@ pub struct PlannedChunk {
     pub rest: Option<ChunkEntries>,
     /// All blocks of the chunk. To drop their thousands of entries takes time.
     pub taken: Vec<ChunkEntries>,
+    /// The state that the chunk of a dry run changed.
+    pub state: Vec<StateChanges>,
 }
 
 impl PlannedChunk {
     pub fn new(mut records: Records, entries: ChunkBlocks) -> Result<Self, StoreError> {
         records.close_block()?;
         let (done, rest, taken) = entries.end();
-        Ok(Self { records, done, rest, taken })
+        Ok(Self { records, done, rest, taken, state: Vec::new() })
     }
 }
 
@@ -99,20 +104,33 @@ struct Effects {
 }
 
 impl Effects {
-    fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
+    fn new(command: &ApplyChunk, clock: ProfileClock, file_since: UnixMillis) -> Self {
         Self {
-            profiles: ProfileChanges::new(clock, command.clock.now()),
+            profiles: ProfileChanges::new(clock, file_since, command.clock.now()),
             issues: Import::new(command.upsert),
             deletions: Deletions::default(),
         }
     }
 
     fn of_dry_run(command: &ApplyChunk) -> Self {
+        let run = command.import_id.as_deref().unwrap_or(&command.task_id);
+        let state = || DryRunState::new(run, command.entries.next_index() > 0);
         Self {
-            profiles: ProfileChanges::of_dry_run(command.clock.now()),
-            issues: Import::of_dry_run(command.upsert, command.entries.from > 0),
-            deletions: Deletions::of_dry_run(),
+            profiles: ProfileChanges::of_dry_run(command.clock.now(), state()),
+            issues: Import::of_dry_run(command.upsert, state()),
+            deletions: Deletions::of_dry_run(state()),
         }
+    }
+
+    /// The states of a dry run; only one has changes, because a task has one action.
+    fn states(self) -> impl Iterator<Item = DryRunState> {
+        [self.profiles.dry_run, self.issues.dry_run, self.deletions.dry_run].into_iter().flatten()
+    }
+
+    /// Bytes of the state that the chunk of a dry run changed.
+    fn state_bytes(&self) -> usize {
+        let states = [&self.profiles.dry_run, &self.issues.dry_run, &self.deletions.dry_run];
+        states.into_iter().flatten().map(DryRunState::bytes).sum()
     }
 
     /// Applies entries of a block, or only plans them in a dry run.
@@ -170,12 +188,13 @@ fn write<S: ChunkStore>(
     command: &ApplyChunk,
     entries: &mut ChunkBlocks,
 ) -> Result<LockedTask, StoreError> {
-    let ChunkStart { task, clock } = begin(store, command)?;
+    let ChunkStart { mut task, clock } = begin(store, command)?;
     if task.cancel_requested {
         return stop(store, command, task);
     }
+    let file_since = file_since(&store.statements(), &mut task, clock.last_change)?;
     let mut records = Records::new(entries.next_index());
-    let mut effects = Effects::new(command, clock);
+    let mut effects = Effects::new(command, clock, file_since);
     loop {
         let (statements, slice) = (store.statements(), entries.slice(S::SLICE_ENTRIES));
         let added = effects.apply(&statements, store.import(), entries.part().1, slice)?;
@@ -189,36 +208,26 @@ fn write<S: ChunkStore>(
 }
 
 /// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
-/// the earlier slices would have left. Usually all entries are one chunk. If there are several,
-/// each also has the entries that were processed before.
+/// the earlier entries of the run would have left, those of earlier chunks included.
 pub fn plan_dry_run(
     store: &(impl ProfileStore + IssueStore),
     import: &mut impl ImportStore,
     command: &ApplyChunk,
 ) -> Result<PlannedChunk, StoreError> {
-    // An import is one slice: its plan does not know what another slice would have left.
-    let entries_max = match command.action {
-        Action::ImportIssues => usize::MAX,
-        _ => DRY_RUN_SLICE_ENTRIES,
-    };
     let mut entries = ChunkBlocks::begin(command)?;
     let mut records = Records::new(entries.next_index());
     let mut effects = Effects::of_dry_run(command);
-    let part = &command.entries;
-    for from in (0..part.from).step_by(entries_max) {
-        // Their records are stored already.
-        let slice = from..part.from.min(from.saturating_add(entries_max));
-        effects.apply(store, import, part, slice)?;
-    }
     loop {
-        let slice = entries.slice(entries_max);
+        let slice = entries.slice(DRY_RUN_SLICE_ENTRIES);
         let added = effects.apply(store, import, entries.part().1, slice)?;
         records.add(added, entries.next_index())?;
-        if !entries.more(|| false)? {
+        let is_full = records.line_bytes() + effects.state_bytes() >= READ_BYTES_MAX;
+        if is_full || !entries.more(|| false)? {
             break;
         }
     }
-    PlannedChunk::new(records, entries)
+    let state = effects.states().map(DryRunState::into_changes).collect();
+    Ok(PlannedChunk { state, ..PlannedChunk::new(records, entries)? })
 }
 
 /// Reads the records of a get action, as many as a chunk may have.
@@ -264,12 +273,18 @@ pub fn store_planned(
     planned: &PlannedChunk,
 ) -> Result<ChunkApplied, StoreError> {
     let ChunkStart { task, .. } = begin(store, command)?;
-    let task = if task.cancel_requested {
-        stop(store, command, task)
-    } else {
-        finish(store, command, task, &planned.records, None)
-    };
-    Ok(applied(task?, planned.done, planned.rest.clone()))
+    if task.cancel_requested {
+        let task = stop(store, command, task)?;
+        return Ok(applied(task, planned.done, planned.rest.clone()));
+    }
+    // Nothing reads the state of a task alone after its last entry.
+    let is_last = task.task.counts.unprocessed as usize == planned.done;
+    let is_last = is_last && command.import_id.is_none();
+    for state in planned.state.iter().filter(|_| !is_last) {
+        state.save(&store.statements())?;
+    }
+    let task = finish(store, command, task, &planned.records, None)?;
+    Ok(applied(task, planned.done, planned.rest.clone()))
 }
 
 /// Locks the task if this chunk is its next one and comes from the holder of its lease.
@@ -288,6 +303,24 @@ fn begin(store: &mut impl ChunkStore, command: &ApplyChunk) -> Result<ChunkStart
         return Err(StoreError::LeaseLost);
     }
     Ok(start)
+}
+
+/// The domain's last change before the first entry of the file: a profile that changed later was
+/// changed by an earlier entry, because the writing tasks of a domain run one after another.
+fn file_since(
+    store: &impl TaskStore,
+    locked: &mut LockedTask,
+    last_change: UnixMillis,
+) -> Result<UnixMillis, StoreError> {
+    let own = *locked.changes_before.get_or_insert(last_change);
+    let Some(import) = locked.task.import_id.as_ref().filter(|_| locked.task.action.patches())
+    else {
+        return Ok(own);
+    };
+    let first = "SELECT min(changes_before) FROM tasks WHERE domain_id = ?1 AND import_id = ?2";
+    let first: Option<Option<UnixMillis>> =
+        store.find(first, values![store.domain(), import], |row| row.get(0))?;
+    Ok(first.flatten().map_or(own, |first| own.min(first)))
 }
 
 /// Ends a task that a caller cancelled, instead of applying more of it.

@@ -240,6 +240,7 @@ mod tests {
             action: Action::GetAppProfiles,
             dry_run: false,
             upsert: false,
+            import_id: None,
             lease_epoch: 1,
             entries: block(0),
             following: Some(source.clone()),

@@ -9,6 +9,7 @@ use caseload_model::time::UnixMillis;
 use super::records::PackedRecords;
 use super::retry_payload;
 use super::statements::{LockedTask, TaskStore};
+use crate::dry_run;
 use crate::failpoint::{self, Failpoint};
 use crate::{CancelTask, FailAttempt, StoreError, values};
 
@@ -36,6 +37,9 @@ pub(super) fn complete(
     unsaved: &[PackedRecords],
 ) -> Result<(), StoreError> {
     locked.task.complete(outcome, now);
+    if locked.task.dry_run {
+        dry_run::end(store, (&locked.task.id, locked.task.import_id.as_deref()), now)?;
+    }
     retry_payload::trim(store, locked, unsaved)?;
     failpoint::reached(Failpoint::TaskEnding);
     Ok(())

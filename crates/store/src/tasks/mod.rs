@@ -37,7 +37,7 @@ pub use reads::{
     unfinished_by_lease,
 };
 pub use records::{PackedRecords, Records, kind_code};
-pub use retry_payload::{entry_states, failed_entries, retry_payload, whole_payload};
+pub use retry_payload::{entry_states, retry_payload, whole_payload};
 pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, LEASE_COLUMNS, LOCKED_COUNT, Lease, LockedTask, NextPlace,
     SAVED_COLUMNS, TaskStore, TaskTables, lease, locked, select_task, task,

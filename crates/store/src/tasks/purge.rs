@@ -1,6 +1,6 @@
 //! Purging expired rows in steps that take a few milliseconds, so that other writes hardly wait:
-//! some blocks of a completed task or of an upload that was given up, a file that no message
-//! claimed, or some idempotency keys.
+//! some blocks of a completed task or of an upload that was given up, some of the state of a dry run,
+//! a file that no message claimed, or some idempotency keys.
 //! The rows of tasks stay. Blocks go an hour after their task's `expires_at`, so that a download
 //! that began before it is not cut short; after `expires_at` no download begins.
 
@@ -11,7 +11,7 @@ use super::statements::{PAYLOAD, RECORDS, TaskStore, delete_some};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore;
 use crate::sql::Sql;
-use crate::{StoreError, attachments, values};
+use crate::{StoreError, attachments, dry_run, values};
 
 /// Milliseconds that a download may go on after its records have expired.
 const GRACE_MS: i64 = 3_600_000;
@@ -55,6 +55,10 @@ pub fn purge_step(store: &impl ExpiryStore, now: UnixMillis) -> Result<bool, Sto
         let note = "UPDATE tasks SET purge = ?3 WHERE domain_id = ?1 AND id = ?2";
         tasks.change(note, values![tasks.domain(), id, state])?;
         failpoint::reached(Failpoint::PurgeBeforeCommit);
+        return Ok(true);
+    }
+    if let Some((tasks, run)) = store.first("dry_runs", "ended_at <= ?1", now)? {
+        dry_run::purge_step(&tasks, &run)?;
         return Ok(true);
     }
     if let Some((tasks, id)) = store.first("uploads", "touched_at <= ?1", before(UPLOAD_IDLE_MS))? {

@@ -84,12 +84,6 @@ pub fn entry_states(store: &impl TaskStore, id: &str) -> Result<EntryStates, Sto
     EntryStates::of(store, &task, &[])
 }
 
-/// The entries of a task that have stored error records; none if there is no such task.
-pub fn failed_entries(store: &impl TaskStore, id: &str) -> Result<BTreeSet<u32>, StoreError> {
-    let Some(task) = store.read(id)? else { return Ok(BTreeSet::new()) };
-    Ok(EntryStates::of(store, &task, &[])?.failed)
-}
-
 /// The whole payload of a completed dry run.
 pub fn whole_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
     let gone = || StoreError::NotFound { what: format!("the whole payload of the dry run {id}") };

@@ -22,6 +22,8 @@ pub struct LockedTask {
     /// Attempts that a fault of the server's ended.
     pub attempts: u32,
     pub cancel_requested: bool,
+    /// The domain's last change of a profile before the task's first one.
+    pub changes_before: Option<UnixMillis>,
     /// The lease of the server that works on the task.
     pub lease: Option<Lease>,
 }
@@ -146,12 +148,12 @@ pub(super) fn origin(row: &dyn Row, first: usize) -> Result<TaskOrigin, StoreErr
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].
 pub const SAVED_COLUMNS: &str = "status = ?3, outcome = ?4, succeeded = ?5, failed = ?6, \
      unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11, \
-     deaths = ?12, next_try_at = ?13";
+     deaths = ?12, next_try_at = ?13, changes_before = ?14";
 
 impl LockedTask {
     /// The domain, the id, and the values of [`SAVED_COLUMNS`].
-    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 13] {
-        let Self { task, next_index, attempts, .. } = self;
+    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 14] {
+        let Self { task, next_index, attempts, changes_before, .. } = self;
         let counts = &task.counts;
         [
             Value::Int(domain.0),
@@ -167,6 +169,7 @@ impl LockedTask {
             task.warnings.to_value(),
             task.deaths.to_value(),
             task.next_try_at.to_value(),
+            changes_before.to_value(),
         ]
     }
 }
@@ -182,12 +185,13 @@ pub fn lease(row: &dyn Row, first: usize) -> Result<Option<Lease>, StoreError> {
 }
 
 /// How many columns of [`select_task`] are read by [`locked`]: further ones begin here.
-pub const LOCKED_COUNT: usize = COLUMNS_COUNT + 3;
+pub const LOCKED_COUNT: usize = COLUMNS_COUNT + 4;
 
 /// The statement that reads the task `?2` of the domain `?1`, with these further columns.
 pub fn select_task(further: &str) -> String {
     format!(
-        "SELECT {COLUMNS}, next_index, attempts, cancel_at IS NOT NULL{further} FROM tasks
+        "SELECT {COLUMNS}, next_index, attempts, cancel_at IS NOT NULL, changes_before{further}
+         FROM tasks
          WHERE domain_id = ?1 AND id = ?2"
     )
 }
@@ -199,6 +203,7 @@ pub fn locked(row: &dyn Row, lease: Option<Lease>) -> Result<LockedTask, StoreEr
         next_index: row.get(COLUMNS_COUNT)?,
         attempts: row.get(COLUMNS_COUNT + 1)?,
         cancel_requested: row.get(COLUMNS_COUNT + 2)?,
+        changes_before: row.get(COLUMNS_COUNT + 3)?,
         lease,
     })
 }

@@ -65,6 +65,7 @@ impl Other {
             action: claimed.task.action,
             dry_run: false,
             upsert: false,
+            import_id: None,
             lease_epoch: claimed.lease_epoch,
             entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
             following: None,

@@ -59,33 +59,40 @@ pub struct ImportContext {
     pub free_ids: Vec<u64>,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
-    /// The issues that earlier entries of a dry run would have made, each with the index of its
-    /// entry.
+    /// Those of the named issues that earlier entries of a dry run would have made, each with the
+    /// index of its entry.
     pub earlier: HashMap<u64, (u32, StoredIssue)>,
     pub taken_timestamps: TakenTimestamps,
 }
 
 impl ImportContext {
-    /// Goes on to the state that the entries of a dry run would have left.
-    pub fn go_on(&mut self, entries: &[PreparedEntry<NewIssue>], plan: ImportPlan) {
+    /// Goes on to the state that the entries of a dry run would have left. Returns the issues that
+    /// they would have made, by their ids, each with the index of its entry.
+    pub fn go_on(
+        &mut self,
+        entries: &[PreparedEntry<NewIssue>],
+        plan: ImportPlan,
+    ) -> Vec<(u64, (u32, StoredIssue))> {
         for at in plan.freed {
             self.taken_timestamps.free(at);
         }
         self.apps.extend(plan.apps);
         self.next_publish_number = plan.next_publish_number;
         self.last_issue_id = plan.last_issue_id;
+        let mut planned = Vec::with_capacity(plan.issues.len());
         for IssueRow { columns, head, source } in plan.issues {
             let at = columns.created_at;
             self.taken_timestamps.add(at);
             let Ok(issue) = &entries[source].item else { continue };
-            let planned = StoredIssue {
+            let stored = StoredIssue {
                 created_at: at,
                 original_created_at: columns.original_created_at,
                 head,
                 body: issue.body.clone(),
             };
-            self.earlier.insert(columns.id, (entries[source].entry.index, planned));
+            planned.push((columns.id, (entries[source].entry.index, stored)));
         }
+        planned
     }
 }
 

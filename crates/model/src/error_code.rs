@@ -45,7 +45,9 @@ words! {
         Reduced = 7 "reduced",
         LooksLikeList = 8 "looks_like_list",
         LeftOut = 9 "left_out",
-        RepeatedId = 10 "repeated_id",
+        NoOffset = 10 "no_offset",
+        Cut = 11 "cut",
+        RepeatedId = 12 "repeated_id",
     }
 }
 

@@ -233,7 +233,7 @@ pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn write_warning(warning: &EntryWarning, out: &mut Vec<u8>) {
+pub(crate) fn write_warning(warning: &EntryWarning, out: &mut Vec<u8>) {
     let EntryWarning { code, pointer, detail, value } = warning;
     write_finding(code.as_str(), Some(pointer), detail, Some(value), out);
     out.push(b'}');
@@ -260,7 +260,7 @@ fn write_finding(
     }
 }
 
-fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
+pub(crate) fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
     let (pointer, value) = (fault.pointer.as_deref(), fault.value.as_deref());
     write_finding(fault.code.as_str(), pointer, &fault.detail, value, out);
     let write_id = |id: &CoreProfileId, out: &mut Vec<u8>| {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub mod read;
+pub mod zone;
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(

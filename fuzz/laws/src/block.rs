@@ -1,5 +1,6 @@
 //! Blocks of payload as they are stored. Any bytes are either refused as damaged or become entries
-//! that lie one after another in those bytes. Such a block comes back from its stored form.
+//! that lie one after another in those bytes, then the rows and the notes of these entries. Such a
+//! block comes back from its stored form.
 
 use caseload_model::payload::Block;
 
@@ -13,6 +14,11 @@ pub(crate) fn holds(data: &[u8]) {
         assert_eq!(entry.range.start, end, "entries follow each other");
         end = entry.range.end;
     }
+    for side in block.rows.iter().chain(&block.notes) {
+        assert_eq!(side.range.start, end, "rows and notes follow the entries");
+        end = side.range.end;
+        assert!(block.entries.iter().any(|entry| entry.index == side.index));
+    }
     assert_eq!(end, data.len(), "entries end with the block");
     let places: Vec<_> = block.entries.iter().map(|entry| (entry.index, entry.line)).collect();
     assert!(places.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1));
@@ -24,7 +30,14 @@ pub(crate) fn comes_back(block: &Block) {
     let stored = block.encode();
     let again = Block::decode(stored.clone()).expect("an encoded block can be decoded");
     assert_eq!(rows([&again]), rows([block]));
+    assert_eq!(sides(&again), sides(block));
     assert_eq!(again.encode(), stored);
+}
+
+/// Index, line and bytes of each row and each note.
+fn sides(block: &Block) -> Vec<(u32, u32, Vec<u8>)> {
+    let sides = block.rows.iter().chain(&block.notes);
+    sides.map(|side| (side.index, side.line, block.bytes[side.range.clone()].to_vec())).collect()
 }
 
 pub(crate) fn rows<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<Row> {

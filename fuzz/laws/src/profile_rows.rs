@@ -1,7 +1,8 @@
 //! Rows of a table as entries of profiles. The first line is a header, the others are rows, with
 //! tabs between cells. A header is read or each of its faults names a column that it has. A row
-//! gives an entry on one line, a map with a member for each column at most, or faults, or nothing
-//! if all cells are blank. Texts in quotes come through as they are.
+//! gives an entry on one line, a map with a member for each column at most, perhaps with faults of
+//! fields that it lacks, or nothing if all cells are blank. Texts in quotes come through as they
+//! are.
 
 use caseload_model::json::{self, Json};
 use caseload_model::profile::{Cell, OtherColumns, RowColumns, RowEntry, RowRules};
@@ -57,7 +58,8 @@ fn entry(columns: &RowColumns, header: &[&str], row: &[&str]) {
             RowEntry::Entry(_) => holds_entry(entry, header, cell),
             RowEntry::Blank => assert!(entry.is_empty()),
             RowEntry::Faulty(faults) => {
-                assert!(entry.is_empty() && !faults.is_empty());
+                assert!(!faults.is_empty() && entry.starts_with(b"{") && entry.ends_with(b"}"));
+                assert!(!entry.contains(&b'\n') && !entry.contains(&b'\r'));
                 assert!(faults.iter().all(|fault| fault.value.is_some()), "{faults:?}");
             }
         }

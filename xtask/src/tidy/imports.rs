@@ -94,7 +94,7 @@ const RULES: [Rule; 10] = [
     },
     Rule {
         folder: "api",
-        own: &["caseload-model", "caseload-store"],
+        own: &["caseload-model", "caseload-store", "caseload-files"],
         never: &[SQL, HTTP_CLIENT, PROGRAM],
         paths: &["std::env"],
         reason: "the api is HTTP only; its settings come from the program",

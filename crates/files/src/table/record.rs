@@ -15,6 +15,8 @@ pub struct Row<'r> {
     pub line: u64,
     /// The row as it is in the file, without its line end.
     pub raw: &'r str,
+    /// The byte between two cells.
+    pub delimiter: u8,
     pub(super) text: &'r str,
     pub(super) cells: &'r [Cell],
     pub(super) count: usize,
@@ -41,6 +43,8 @@ pub struct RowFault<'r> {
     pub detail: &'static str,
     /// The row as it is in the file, without its line end; at most 1 MiB of it.
     pub raw: &'r str,
+    /// The byte between two cells.
+    pub delimiter: u8,
 }
 
 impl<'r> Row<'r> {

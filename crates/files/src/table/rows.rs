@@ -307,7 +307,8 @@ impl Rows {
     fn give(&mut self, fault: Fault, content: usize, each: Each<'_>) {
         let Fault { code, line, column, detail } = fault;
         let (row_line, raw) = (self.row_line, &self.buffer[self.start..content]);
-        each(Record::Fault(RowFault { code, row_line, line, column, detail, raw }));
+        let delimiter = self.delimiter;
+        each(Record::Fault(RowFault { code, row_line, line, column, detail, raw, delimiter }));
         self.start_row();
     }
 
@@ -326,7 +327,8 @@ impl Rows {
         if !self.text.trim().is_empty() || self.count > COLUMNS_MAX {
             let (line, raw) = (self.row_line, &self.buffer[self.start..content]);
             let (text, cells, count) = (&self.text, &self.cells, self.count);
-            each(Record::Row(Row { line, raw, text, cells, count }));
+            let delimiter = self.delimiter;
+            each(Record::Row(Row { line, raw, delimiter, text, cells, count }));
         }
         self.start_row();
     }

@@ -10,7 +10,7 @@ use crate::json::{Json, Member, ValuePath};
 use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX, shown_value};
 use crate::task::Family;
 use crate::time::UnixMillis;
-use crate::time::read::{InvalidMoment, Moment, parse_moment};
+use crate::time::read::{InvalidMoment, parse_moment};
 
 /// Most faults of one entry that are listed; the last of them says how many more there are.
 pub(super) const FAULTS_MAX: usize = 100;
@@ -370,7 +370,9 @@ impl Reader {
         };
         let (code, detail) = match parse_moment(text) {
             Ok(moment) => {
-                self.warn_of_seconds(moment, at, json);
+                if let Some((code, detail)) = moment.oddity() {
+                    self.warn(code, at, detail, json);
+                }
                 return Some(moment.at);
             }
             Err(InvalidMoment::NotATime(detail)) => (EntryErrorCode::WrongType, detail),
@@ -393,13 +395,6 @@ impl Reader {
             let pointer = at.pointer_within(POINTER_BYTES_MAX).unwrap_or_default();
             let (detail, value) = (detail.into(), shown_value(value));
             self.warnings.push(EntryWarning { code, pointer, detail, value });
-        }
-    }
-
-    /// Warns that a number is more likely a time in seconds. It is taken as it is.
-    fn warn_of_seconds(&mut self, moment: Moment, at: &ValuePath<'_>, json: &Json<'_>) {
-        if let Some(detail) = moment.seconds_hint() {
-            self.warn(EntryWarningCode::LooksLikeSeconds, at, detail, json);
         }
     }
 }

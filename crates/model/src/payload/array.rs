@@ -6,7 +6,7 @@
 
 use memchr::{memchr_iter, memrchr};
 
-use super::block_builder::BlockBuilder;
+use super::block_builder::{BlockBuilder, Source};
 use super::{ARRAY_DEPTH_MAX, Block, PayloadFault, is_space};
 use crate::error_code::ErrorCode;
 use crate::json::{ScanFault, Scanner};
@@ -79,8 +79,7 @@ enum State {
 
 impl ArraySplitter {
     /// The opening bracket is at `position` and arrives first.
-    pub(super) fn new(entry_bytes_max: usize, position: PayloadPosition) -> Self {
-        let builder = BlockBuilder::new(entry_bytes_max);
+    pub(super) const fn new(builder: BlockBuilder, position: PayloadPosition) -> Self {
         Self { state: State::Opening, element: 0, position, cut: Vec::new(), builder }
     }
 
@@ -133,6 +132,10 @@ impl ArraySplitter {
         })
     }
 
+    pub(super) const fn count(&self) -> u64 {
+        self.builder.count()
+    }
+
     #[cfg(test)]
     pub(super) fn bytes_held(&self) -> usize {
         self.builder.bytes_held()
@@ -162,7 +165,7 @@ impl ArraySplitter {
                     self.builder.append(part);
                     at += part.len();
                     if end.is_some() {
-                        self.builder.close(self.element, blocks);
+                        self.builder.close(self.element, Source::default(), blocks);
                         self.state = State::Between;
                     }
                 }

@@ -1,12 +1,13 @@
 //! Splits JSON lines into entries as they arrive, in pieces of any size. Each line that is not
 //! blank is an entry, whatever its bytes. A byte order mark at the start, CRLF, blank lines
 //! (counted as lines, not as entries) and a missing final newline are accepted; a lone CR does not
-//! end a line. Invariant: the result does not depend on where the payload is cut into pieces.
+//! end a line. Invariant: the result is the same however the payload is cut into pieces.
 
 use memchr::memchr;
 
-use super::block_builder::BlockBuilder;
+use super::block_builder::{BlockBuilder, Source};
 use super::{Block, PayloadFault, is_space};
+use crate::task::PAYLOAD_ENTRIES_MAX;
 
 /// The byte order mark of UTF-8.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -27,7 +28,10 @@ pub struct JsonlSplitter {
 
 impl JsonlSplitter {
     pub fn new(entry_bytes_max: usize) -> Self {
-        let builder = BlockBuilder::new(entry_bytes_max);
+        Self::building(BlockBuilder::new(entry_bytes_max, PAYLOAD_ENTRIES_MAX))
+    }
+
+    pub(super) const fn building(builder: BlockBuilder) -> Self {
         Self { builder, bom: Some(0), line: 0, blank: true, cr: false }
     }
 
@@ -58,6 +62,10 @@ impl JsonlSplitter {
         }
         self.end_line(blocks);
         self.builder.finish(blocks)
+    }
+
+    pub(super) const fn count(&self) -> u64 {
+        self.builder.count()
     }
 
     #[cfg(test)]
@@ -91,7 +99,7 @@ impl JsonlSplitter {
         if self.blank {
             self.builder.discard();
         } else {
-            self.builder.close(self.line, blocks);
+            self.builder.close(self.line, Source::default(), blocks);
         }
         self.blank = true;
     }

@@ -1,5 +1,5 @@
 //! The payload of a bulk request. A payload arrives as JSON lines or as one JSON array and becomes
-//! blocks of entries. Each entry keeps its position and exactly the bytes that were sent. Entries
+//! blocks of entries. Each entry has its position and exactly the bytes that were sent. Entries
 //! are not interpreted here: a line that is not JSON is an entry too, and fails when its task runs
 //! ([`crate::entry`]).
 
@@ -11,6 +11,7 @@ mod reader;
 
 use std::ops::Range;
 
+pub use block_builder::{BlockBuilder, Source};
 pub use frame::CorruptBlock;
 pub use jsonl::JsonlSplitter;
 pub use reader::PayloadReader;
@@ -45,11 +46,27 @@ pub struct Entry {
     pub oversize: Option<u64>,
 }
 
+/// Bytes of the file that an entry was made of, or the reader's notes about it. They are in
+/// [`Block::bytes`], apart from the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// The index of the entry.
+    pub index: u32,
+    /// Of a row: its line in the file. Of notes: that of the entry.
+    pub line: u32,
+    pub range: Range<usize>,
+}
+
 /// Consecutive entries and the bytes that they point into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
     pub bytes: Vec<u8>,
     pub entries: Vec<Entry>,
+    /// The rows of the file that entries were made of, in order. An entry of a table of issues has
+    /// several.
+    pub rows: Vec<Side>,
+    /// Faults and warnings that the reader of a file found, in order; at most one for an entry.
+    pub notes: Vec<Side>,
     /// Base URLs of the server that accepted the payload, if entries may contain them. An import
     /// takes them off the URLs of attachments.
     pub base_urls: Vec<String>,
@@ -59,6 +76,20 @@ impl Block {
     /// The bytes of `entry`, which must belong to this block.
     pub fn bytes_of(&self, entry: &Entry) -> &[u8] {
         &self.bytes[entry.range.clone()]
+    }
+
+    /// The rows of the file that `entry` was made of, each with its line; none if the entry itself
+    /// is a part of the file.
+    pub fn rows_of(&self, entry: &Entry) -> impl Iterator<Item = (u32, &[u8])> {
+        let from = self.rows.partition_point(|row| row.index < entry.index);
+        let rows = self.rows[from..].iter().take_while(|row| row.index == entry.index);
+        rows.map(|row| (row.line, &self.bytes[row.range.clone()]))
+    }
+
+    /// The notes of the reader of the file about `entry`, as [`crate::notes::Notes`] wrote it.
+    pub fn notes_of(&self, entry: &Entry) -> Option<&[u8]> {
+        let found = self.notes.binary_search_by_key(&entry.index, |notes| notes.index);
+        found.ok().map(|at| &self.bytes[self.notes[at].range.clone()])
     }
 
     /// Appends an entry as a line. An element of an array may span several lines; between two

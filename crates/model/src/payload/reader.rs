@@ -4,13 +4,16 @@
 
 use super::array::{ArraySplitter, PayloadPosition};
 use super::jsonl::BOM;
-use super::{Block, JsonlSplitter, PayloadFault, is_space};
+use super::{Block, BlockBuilder, JsonlSplitter, PayloadFault, is_space};
 use crate::error_code::ErrorCode;
+use crate::import::IMPORT_ENTRIES_MAX;
+use crate::task::PAYLOAD_ENTRIES_MAX;
 
 /// Reads one payload, in pieces of any size, into blocks of entries.
 #[derive(Debug)]
 pub struct PayloadReader {
     entry_bytes_max: usize,
+    entries_max: usize,
     /// Whether the payload must be an array.
     array_only: bool,
     /// The start of the payload; `None` once the form is known.
@@ -23,14 +26,24 @@ pub struct PayloadReader {
 impl PayloadReader {
     /// Reads a payload file: JSON lines or one array.
     pub fn new(entry_bytes_max: usize) -> Self {
+        Self::of(entry_bytes_max, PAYLOAD_ENTRIES_MAX)
+    }
+
+    /// Reads a file of an import, which has the entries of many tasks.
+    pub fn import(entry_bytes_max: usize) -> Self {
+        Self::of(entry_bytes_max, IMPORT_ENTRIES_MAX as usize)
+    }
+
+    fn of(entry_bytes_max: usize, entries_max: usize) -> Self {
         Self {
             entry_bytes_max,
+            entries_max,
             array_only: false,
             start: Some(Start {
                 bom: 0,
                 position: PayloadPosition { offset: 0, line: 1, column: 1 },
             }),
-            lines: JsonlSplitter::new(entry_bytes_max),
+            lines: JsonlSplitter::building(BlockBuilder::new(entry_bytes_max, entries_max)),
             array: None,
         }
     }
@@ -53,7 +66,8 @@ impl PayloadReader {
             let is_array = !start.is_cut_bom() && bytes[at] == b'[';
             self.start = None;
             if is_array {
-                let array = ArraySplitter::new(self.entry_bytes_max, position);
+                let builder = BlockBuilder::new(self.entry_bytes_max, self.entries_max);
+                let array = ArraySplitter::new(builder, position);
                 return self.array.insert(array).push(&bytes[at..], blocks);
             }
             if self.array_only {
@@ -62,6 +76,11 @@ impl PayloadReader {
         }
         self.lines.push(bytes, blocks);
         Ok(())
+    }
+
+    /// Entries ended so far.
+    pub fn count(&self) -> u64 {
+        self.array.as_ref().map_or_else(|| self.lines.count(), ArraySplitter::count)
     }
 
     /// Ends the payload and returns the number of entries. The last block is added to `blocks`.

@@ -202,7 +202,9 @@ fn a_limit_below_the_length_of_the_stored_beginning_holds_too() {
 
 #[test]
 fn an_array_is_split_as_it_arrives_and_an_endless_element_takes_bounded_memory() {
-    let mut array = ArraySplitter::new(4096, PayloadPosition { offset: 0, line: 1, column: 1 });
+    let builder = BlockBuilder::new(4096, PAYLOAD_ENTRIES_MAX);
+    let position = PayloadPosition { offset: 0, line: 1, column: 1 };
+    let mut array = ArraySplitter::new(builder, position);
     let mut blocks = Vec::new();
     array.push(b"[", &mut blocks).unwrap();
     let element = format!("\"{}\",", "y".repeat(4000));
@@ -308,13 +310,69 @@ fn a_stored_block_has_the_base_urls_that_its_entries_may_contain() {
 }
 
 #[test]
+fn a_stored_block_has_the_rows_and_notes_of_its_entries_and_of_no_others() {
+    let mut builder = BlockBuilder::new(MIB, PAYLOAD_ENTRIES_MAX);
+    let mut blocks = Vec::new();
+    let rows: [&[(u32, &[u8])]; 4] = [&[(2, b"a,b")], &[(3, b"c"), (4, b"")], &[], &[(9, b"d")]];
+    for (rows, notes) in rows.into_iter().zip([&b""[..], b"{}", b"{\"x\":1}", b""]) {
+        builder.append(b"{}");
+        let line = rows.first().map_or(5, |row| row.0);
+        builder.close(line, Source { rows, notes }, &mut blocks);
+    }
+    assert_eq!(builder.finish(&mut blocks), Ok(4));
+    let of = |block: &Block| -> Vec<_> {
+        let of = |entry: &Entry| {
+            let rows: Vec<_> = block.rows_of(entry).map(|(l, row)| (l, row.to_vec())).collect();
+            (entry.index, rows, block.notes_of(entry).map(<[u8]>::to_vec))
+        };
+        block.entries.iter().map(of).collect()
+    };
+    let mut block = blocks.remove(0);
+    block.base_urls = vec!["http://h".to_owned()];
+    let all = of(&block);
+    assert_eq!(all[1], (1, vec![(3, b"c".to_vec()), (4, Vec::new())], Some(b"{}".to_vec())));
+    assert_eq!(all[2], (2, Vec::new(), Some(b"{\"x\":1}".to_vec())));
+    let stored = block.encode();
+    let mut back = Block::decode(stored.clone()).unwrap();
+    assert_eq!((of(&back), &back.base_urls), (all.clone(), &block.base_urls));
+    for end in 0..stored.len() {
+        assert!(Block::decode(stored[..end].to_vec()).is_err(), "{end}");
+    }
+    back.entries.retain(|entry| entry.index % 3 == 0);
+    let cut = Block::decode(back.encode()).unwrap();
+    assert_eq!(of(&cut), [all[0].clone(), all[3].clone()]);
+    assert_eq!((cut.rows.len(), cut.notes.len()), (2, 0));
+    back.entries.retain(|entry| entry.index == 9);
+    back.base_urls.clear();
+    assert_eq!(back.encode(), b"\x01\x00", "nothing is left of the third form");
+}
+
+#[test]
+fn a_block_of_an_import_ends_with_each_task() {
+    let count = 2 * PAYLOAD_ENTRIES_MAX + 1;
+    let mut reader = PayloadReader::import(MIB);
+    let mut blocks = Vec::new();
+    reader.push("{\"name\":\"of some length\"}\n".repeat(count).as_bytes(), &mut blocks).unwrap();
+    assert_eq!(reader.count(), count as u64);
+    assert_eq!(reader.finish(&mut blocks), Ok(count as u32));
+    let task = |entry: &Entry| entry.index / PAYLOAD_ENTRIES_MAX as u32;
+    let ends = |b: &Block| (task(&b.entries[0]), task(b.entries.last().unwrap()));
+    assert!(blocks.iter().map(ends).all(|(first, last)| first == last));
+    assert_eq!(blocks.last().unwrap().entries.len(), 1);
+}
+
+#[test]
 fn each_kind_of_damage_to_a_stored_block_has_its_own_message() {
-    let cases: [(&[u8], &str); 12] = [
+    let cases: [(&[u8], &str); 16] = [
         (b"\x02\x11", "too many base URLs"),
         (b"\x02\x01\xff\x7f", "too long"),
         (b"\x02\x01\x02h", "cannot be read"),
         (b"", "ends within its head"),
-        (b"\x03\x00", "version"),
+        (b"\x04\x00", "version"),
+        (b"\x03\x00\x01\x00\x01\x00\x01\x01\x01\x00\x00", "belongs to no entry"),
+        (b"\x03\x00\x00\x00\x01\x00\x00", "belongs to no entry"),
+        (b"\x03\x00\x01\x00\x01\x00\x01\x00\x01\x01\x00", "length differs"),
+        (b"\x03\x00\x01\x00\x01\x00\x7f", "shorter than"),
         (b"\x01", "ends within its head"),
         (b"\x01\xff\xff\xff\xff\x0f", "shorter than its entries"),
         (b"\x01\x01\x00\x01\x04{", "length differs"),

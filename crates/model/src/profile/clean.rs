@@ -90,10 +90,8 @@ fn clean_time<'b>(field: &Field, value: &mut Json<'b>, digits: &'b Digits) -> Op
         _ => return None,
     };
     let moment = parse_moment(text).ok()?;
-    let hint = moment.seconds_hint();
-    let warning = hint.map(|hint| {
-        let path = ValuePath::field(field.name);
-        EntryWarning::new(EntryWarningCode::LooksLikeSeconds, &path, hint, value)
+    let warning = moment.oddity().map(|(code, detail)| {
+        EntryWarning::new(code, &ValuePath::field(field.name), detail, value)
     });
     *value = Json::Number(digits.get_or_init(|| moment.at.0.to_string()));
     warning

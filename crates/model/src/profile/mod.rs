@@ -58,7 +58,7 @@ pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};
 pub use row::{
-    Cell, ColumnFault, OtherColumns, RoundedIds, RowColumns, RowEntry, RowRules, header_words,
-    written_cell,
+    Cell, ColumnFault, OtherColumns, REJECTS_COLUMNS, RoundedIds, RowColumns, RowEntry, RowRules,
+    header_words, written_cell,
 };
 pub use stored::identity_keys;

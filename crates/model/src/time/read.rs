@@ -7,6 +7,7 @@
 //! then says which unit it looks like.
 
 use super::{CivilTime, UnixMillis, write_iso};
+use crate::error_code::EntryWarningCode;
 
 /// The first millisecond of the year 0, before which ISO 8601 has no years of four digits.
 pub const MOMENT_MS_MIN: i64 = -62_167_219_200_000;
@@ -74,6 +75,17 @@ pub fn parse_moment(text: &str) -> Result<Moment, InvalidMoment> {
 }
 
 impl Moment {
+    /// How the text may mean another moment, for a warning.
+    pub fn oddity(&self) -> Option<(EntryWarningCode, String)> {
+        let seconds = self.seconds_hint().map(|hint| (EntryWarningCode::LooksLikeSeconds, hint));
+        seconds.or_else(|| {
+            let detail = "the time has no offset and was taken as UTC; add Z or an offset such as \
+                          +02:00, or name the time zone of the file";
+            let lacks_offset = self.form == MomentForm::WithoutOffset;
+            lacks_offset.then(|| (EntryWarningCode::NoOffset, detail.to_owned()))
+        })
+    }
+
     /// If this is a number that is more likely a time in seconds: how it was taken, and what to
     /// send if seconds are meant.
     pub fn seconds_hint(&self) -> Option<String> {

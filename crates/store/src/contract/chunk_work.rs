@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue::{DeskAddresses, NewIssue, prepare_imports_of, prepare_issue_deletes};
+use caseload_model::notes::add_notes;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{
     AppPatch, CorePatch, CoreTarget, NewCoreProfile, Placeholders, prepare_app_deletes,
@@ -55,6 +56,20 @@ macro_rules! chunk_work {
                 }
             }
 
+            /// Why the entry at a position was rejected; `None` if it was not.
+            pub fn rejection(&self, at: usize) -> Option<&Rejection> {
+                match self {
+                    $(Self::$action(entries) => entries[at].item.as_ref().err(),)+
+                }
+            }
+
+            /// Adds the notes of the reader of a file.
+            fn add_notes(&mut self, block: &Block) {
+                match self {
+                    $(Self::$action(entries) => add_notes(Action::$action, block, entries),)+
+                }
+            }
+
             /// A part of the entries.
             #[must_use]
             pub fn part(&self, range: Range<usize>) -> Self {
@@ -90,8 +105,17 @@ chunk_work! {
 }
 
 impl ChunkWork {
-    /// Validates every entry of a block by the rules of its action.
+    /// Validates every entry of a block by the rules of its action, and adds the notes of the
+    /// reader of its file.
     pub fn prepare(action: Action, context: &EntryContext, block: &Block) -> Self {
+        let mut work = Self::validate(action, context, block);
+        if !block.notes.is_empty() {
+            work.add_notes(block);
+        }
+        work
+    }
+
+    fn validate(action: Action, context: &EntryContext, block: &Block) -> Self {
         let EntryContext { domain, addresses, placeholders } = context;
         match action {
             Action::CreateCoreProfiles => {

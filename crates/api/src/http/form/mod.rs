@@ -31,6 +31,7 @@ pub(crate) use fields::Fields;
 pub(crate) use json_fields::broken_json;
 pub(crate) use json_object::{BrokenJson, MemberSink, ObjectDecoder, ValueKind};
 pub(crate) use multipart::{BrokenMultipart, MultipartDecoder, PartHead, PartSink};
+pub(crate) use unpack::{Unpackable, Unpacker};
 pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
 const ACCEPTED_TYPES: &str = "application/json, application/x-www-form-urlencoded, or \

@@ -6,6 +6,7 @@ use async_compression::codecs::core::util::{PartialBuffer, WriteBuffer};
 use async_compression::codecs::zstd::params::DParameter;
 use async_compression::codecs::{DecodeV2, GzipDecoder, ZstdDecoder};
 use axum::body::Bytes;
+use caseload_files::Packing;
 use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, header};
 
@@ -25,7 +26,7 @@ const MEMBERS_MAX: u32 = 1000;
 
 /// Why a body cannot be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unpackable {
+pub(crate) enum Unpackable {
     Broken,
     TooDense,
     TooManyMembers,
@@ -59,7 +60,7 @@ impl From<Unpackable> for Problem {
 }
 
 /// A compressed body while it arrives.
-pub(super) struct Unpacker {
+pub(crate) struct Unpacker {
     codec: Codec,
     packed: u64,
     plain: u64,
@@ -82,24 +83,32 @@ impl Unpacker {
         if codings.next().is_some() {
             return Err(unsupported("several Content-Encodings"));
         }
-        let codec = match coding.as_deref() {
+        let packing = match coding.as_deref() {
             None | Some(b"" | b"identity") => return Ok(None),
-            Some(b"gzip" | b"x-gzip") => Codec::Gzip(GzipDecoder::new()),
-            Some(b"zstd") => {
-                let window = DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX);
-                Codec::Zstd(ZstdDecoder::new_with_params(&[window]))
-            }
+            Some(b"gzip" | b"x-gzip") => Packing::Gzip,
+            Some(b"zstd") => Packing::Zstd,
             Some(other) => {
                 let shown: String = String::from_utf8_lossy(other).chars().take(100).collect();
                 return Err(unsupported(&format!("the Content-Encoding {shown:?}")));
             }
         };
+        Ok(Some(Self::new(packing)))
+    }
+
+    pub(crate) fn new(packing: Packing) -> Self {
+        let codec = match packing {
+            Packing::Gzip => Codec::Gzip(GzipDecoder::new()),
+            Packing::Zstd => {
+                let window = DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX);
+                Codec::Zstd(ZstdDecoder::new_with_params(&[window]))
+            }
+        };
         let (packed, plain, members) = (0, 0, 0);
-        Ok(Some(Self { codec, packed, plain, members, in_member: false, has_more: false }))
+        Self { codec, packed, plain, members, in_member: false, has_more: false }
     }
 
     /// The memory that the decoder and its steps need at most.
-    pub(super) const fn memory_bytes(&self) -> usize {
+    pub(crate) const fn memory_bytes(&self) -> usize {
         let decoder = match self.codec {
             Codec::Gzip(_) => 128 << 10,
             Codec::Zstd(_) => (1 << ZSTD_WINDOW_LOG_MAX) + (512 << 10),
@@ -108,12 +117,12 @@ impl Unpacker {
     }
 
     /// Whether a step can go on without further input.
-    pub(super) const fn has_more(&self) -> bool {
+    pub(crate) const fn has_more(&self) -> bool {
         self.has_more
     }
 
     /// Unpacks the next bytes and takes them off `packed`.
-    pub(super) fn step(&mut self, packed: &mut Bytes) -> Result<Vec<u8>, Unpackable> {
+    pub(crate) fn step(&mut self, packed: &mut Bytes) -> Result<Vec<u8>, Unpackable> {
         let mut out = vec![0; STEP_BYTES];
         let mut filled = 0;
         while filled < out.len() && (self.has_more || !packed.is_empty()) {
@@ -147,7 +156,7 @@ impl Unpacker {
     }
 
     /// Fails if the body has ended within a member, or before the first one.
-    pub(super) const fn finish(&self) -> Result<(), Unpackable> {
+    pub(crate) const fn finish(&self) -> Result<(), Unpackable> {
         if self.in_member || self.members == 0 { Err(Unpackable::Broken) } else { Ok(()) }
     }
 

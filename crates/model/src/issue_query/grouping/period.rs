@@ -1,55 +1,8 @@
 //! Days, weeks and months in a time zone. The rules of zones are those of the IANA database, which
 //! is part of the program, so that all servers count alike.
 
-use jiff::Timestamp;
-use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
-
-use crate::spelling::nearest_word;
+pub use crate::time::zone::Zone;
 use crate::time::{DAY_MS, UnixMillis};
-
-/// A time zone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Zone(Option<TimeZone>);
-
-impl Zone {
-    pub const UTC: Self = Self(None);
-
-    /// The zone of this IANA name, in any case; the fault is a sentence.
-    pub fn named(name: &str) -> Result<Self, String> {
-        let known = TimeZoneDatabase::bundled();
-        if let Ok(zone) = known.get(name) {
-            return Ok(if is_utc(&zone) { Self::UTC } else { Self(Some(zone)) });
-        }
-        let names: Vec<String> = known.available().map(|name| name.as_str().to_owned()).collect();
-        let shown: String = name.chars().take(100).collect();
-        let near = nearest_word(&shown, names.iter().map(String::as_str));
-        let hint = near.map_or_else(
-            || "such as Europe/Berlin, America/New_York or UTC".to_owned(),
-            |near| format!("did you mean {near}?"),
-        );
-        Err(format!("{shown:?} is not a name of the IANA time zone database; {hint}"))
-    }
-
-    pub const fn is_utc(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// The day of an instant, counted from 1970-01-01. The first and the last offset that the rules
-    /// of a zone have apply to all instants before and after.
-    pub fn day_of(&self, at: UnixMillis) -> i64 {
-        let Some(zone) = &self.0 else { return at.day() };
-        let end = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
-        let ruled = Timestamp::from_millisecond(at.0).unwrap_or(end);
-        let offset = i64::from(zone.to_offset(ruled).seconds());
-        at.0.saturating_add(offset * 1000).div_euclid(DAY_MS)
-    }
-}
-
-/// Whether the zone is UTC under any of its names: without an offset, and without a change of it.
-fn is_utc(zone: &TimeZone) -> bool {
-    zone.to_offset(Timestamp::UNIX_EPOCH) == Offset::UTC
-        && zone.following(Timestamp::MIN).next().is_none()
-}
 
 /// A kind of period. Its periods are numbered in the order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,12 +12,17 @@ use super::words::{is_core, plain};
 use crate::spelling::trimmed;
 use crate::task::Action;
 
+/// The columns that a table of rejected rows has before those of its file.
+pub const REJECTS_COLUMNS: [&str; 2] = ["error", "line"];
+
 /// The columns of a table whose rows are entries of one action. By default it has no columns.
 #[derive(Debug, Clone, Default)]
 pub struct RowColumns {
     pub(super) members: Vec<(&'static str, Source)>,
     /// Columns without a name. A row with text in one of them is faulty.
     pub(super) unnamed: Vec<usize>,
+    /// Whether the first two columns are those of a table of rejected rows.
+    of_rejects: bool,
     /// The names of all columns, as the file has them.
     names: Vec<String>,
     /// Whether `null` clears a field.
@@ -64,7 +69,8 @@ impl RowColumns {
     ) -> Result<Self, Vec<ColumnFault>> {
         let table = Table::of(action);
         let names: Vec<String> = header.iter().map(|cell| cell.own().to_owned()).collect();
-        let mut columns = Self { names, patches: action.patches(), ..Self::default() };
+        let (patches, of_rejects) = (action.patches(), is_of_rejects(header));
+        let mut columns = Self { of_rejects, names, patches, ..Self::default() };
         let mut faults: Vec<ColumnFault> = unused(header, renames)
             .map(|from| ColumnFault {
                 column: None,
@@ -75,7 +81,8 @@ impl RowColumns {
         for (column, cell) in header.iter().enumerate() {
             let renamed = rename_of(renames, column, *cell);
             let name = renamed.unwrap_or_else(|| cell.own());
-            if renamed == Some("") || renamed.is_none() && is_of_rejects(header, column) {
+            let is_front = of_rejects && column < REJECTS_COLUMNS.len();
+            if renamed == Some("") || renamed.is_none() && is_front {
                 continue;
             }
             if trimmed(name).is_empty() {
@@ -114,6 +121,32 @@ impl RowColumns {
             Source::Cell(..) | Source::Map(..) => Vec::new(),
         });
         RoundedIds::of(ids.map(|column| (column, self.shown(column))))
+    }
+
+    /// Each column of the header with the field that it fills, if there is one.
+    pub fn fields(&self) -> Vec<(String, Option<String>)> {
+        let filled = |column: usize| {
+            self.members.iter().find_map(|(member, source)| match source {
+                Source::Id(at) | Source::Cell(at, _) => {
+                    (*at == column).then(|| (*member).to_owned())
+                }
+                Source::Map(_, keys) => {
+                    let (key, ..) = keys.iter().find(|(_, at, _)| *at == column)?;
+                    Some(format!("{member}.{key}"))
+                }
+                Source::Identities(identities) => {
+                    let (kind, _) = identities.iter().find(|(_, at)| *at == column)?;
+                    Some(kind.as_str().to_owned())
+                }
+            })
+        };
+        let names = self.names.iter().enumerate();
+        names.map(|(column, name)| (name.clone(), filled(column))).collect()
+    }
+
+    /// Whether the first columns are [`REJECTS_COLUMNS`], which no entry has.
+    pub const fn is_of_rejects(&self) -> bool {
+        self.of_rejects
     }
 
     /// Number of columns.
@@ -168,7 +201,9 @@ impl RowColumns {
         let has = |name| self.members.iter().any(|(member, _)| *member == name);
         let has_name = has(table.id_field) || is_core(table) && has(IDENTITIES);
         (!has_name).then(|| match action {
-            Action::UpdateAppProfiles => "no column is the pid of the profile".to_owned(),
+            Action::UpdateAppProfiles | Action::DeleteAppProfiles => {
+                "no column is the pid of the profile".to_owned()
+            }
             _ => "no column is an identity, such as email or identity.uid".to_owned(),
         })
     }
@@ -206,12 +241,11 @@ fn unused<'r>(
         .into_iter()
 }
 
-/// Whether a column is one of the two that a table of rejected rows has in front.
-fn is_of_rejects(header: &[Cell<'_>], column: usize) -> bool {
-    let names = ["error", "line"];
-    column < names.len()
-        && header.len() > names.len()
-        && names.iter().zip(header).all(|(name, cell)| plain(trimmed(cell.text)) == *name)
+/// Whether a header is that of a table of rejected rows.
+fn is_of_rejects(header: &[Cell<'_>]) -> bool {
+    let mut names = REJECTS_COLUMNS.iter().zip(header);
+    header.len() > REJECTS_COLUMNS.len()
+        && names.all(|(name, cell)| plain(trimmed(cell.text)) == *name)
 }
 
 /// The places that columns have so far, each with the name of its column.

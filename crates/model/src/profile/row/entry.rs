@@ -43,7 +43,7 @@ pub enum RowEntry {
     Blank,
     /// An entry, which was written, with its oddities.
     Entry(Vec<EntryWarning>),
-    /// Nothing was written, because of these faults.
+    /// An entry without its faulty fields, which was written, and their faults.
     Faulty(Vec<EntryFault>),
 }
 
@@ -62,7 +62,7 @@ impl RowColumns {
         let mut row = Row::new(self, rules, &cell, rules.leave_out);
         row.write(out);
         if !row.checker.faults.is_empty() && !row.checks {
-            // The row is not sent, so the faults that the server would find are named, too.
+            // Faulty values are left out, too, so that each is named once, with its column.
             out.truncate(start);
             row = Row::new(self, rules, &cell, true);
             row.write(out);
@@ -70,7 +70,6 @@ impl RowColumns {
         if row.checker.faults.is_empty() {
             return RowEntry::Entry(row.checker.warnings);
         }
-        out.truncate(start);
         RowEntry::Faulty(row.checker.into_faults())
     }
 }
@@ -116,7 +115,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
                 let number = column + 1;
                 let detail = format!(
                     "it has no name, and this row has a value there; give the column a name, or \
-                     leave it out with --map '#{number}='"
+                     leave out #{number}"
                 );
                 self.faulty(&ValuePath::Root, *column, (Code::UnknownField, detail));
             }

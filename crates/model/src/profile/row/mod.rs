@@ -16,7 +16,7 @@ mod tests;
 mod words;
 
 pub use cells::{Cell, written_cell};
-pub use columns::{ColumnFault, OtherColumns, RowColumns};
+pub use columns::{ColumnFault, OtherColumns, REJECTS_COLUMNS, RowColumns};
 pub use entry::{RowEntry, RowRules};
 pub use rounded::RoundedIds;
 pub use words::header_words;

@@ -1,0 +1,165 @@
+//! The one reader of files: bytes as they arrive become blocks of entries. It unpacks a file that
+//! is itself gzip or zstd, finds out its format by content, and reads JSON (`json`) and tables
+//! (`table`). `amend` changes entries as the caller asked for. `rejects` writes failed entries in
+//! the form of the file. It needs no more memory than a piece and the blocks that it returns.
+//!
+//! The faults of one row are noted with its entry, and validation merges the notes when the
+//! task runs. Only faults of the whole file refuse it.
+
+mod amend;
+mod fault;
+mod json;
+mod options;
+pub(crate) mod rejects;
+mod table;
+#[cfg(test)]
+mod tests;
+mod unpacking;
+
+use caseload_files::{Format, HEAD_BYTES, detect};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::payload::Block;
+use caseload_model::task::Family;
+use sha2::{Digest, Sha256};
+
+use amend::Amendment;
+pub(crate) use fault::FileFault;
+use json::JsonSource;
+pub(crate) use options::{FileRead, ReadOptions};
+use table::TableSource;
+use unpacking::Unpacking;
+
+/// Full blocks after which a packed piece waits for the next call.
+const BLOCKS_AT_ONCE: usize = 16;
+
+/// Reads one file. After a fault, the caller drops it and all blocks.
+pub(crate) struct FileReader {
+    options: ReadOptions,
+    unpacking: Unpacking,
+    content_length: u64,
+    hash: Sha256,
+    source: Source,
+    amendment: Option<Amendment>,
+}
+
+enum Source {
+    /// The first bytes, until they show the format.
+    Unknown(Vec<u8>),
+    Json(Box<JsonSource>),
+    Table(Box<TableSource>),
+}
+
+impl FileReader {
+    pub(crate) fn new(options: ReadOptions) -> Self {
+        let (unpacking, hash) = (Unpacking::default(), Sha256::new());
+        let source = Source::Unknown(Vec::new());
+        Self { options, unpacking, content_length: 0, hash, source, amendment: None }
+    }
+
+    /// Takes the next bytes of the file as they arrived, and returns the blocks that are full. A
+    /// packed piece may be much longer unpacked: while [`Self::has_more`], call this again with
+    /// nothing.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Vec<Block>, FileFault> {
+        self.unpacking.push(piece);
+        let mut blocks = Vec::new();
+        while let Some(plain) = self.unpacking.next()? {
+            self.read(&plain, &mut blocks)?;
+            if blocks.len() >= BLOCKS_AT_ONCE {
+                break;
+            }
+        }
+        Ok(self.amended(blocks))
+    }
+
+    /// Whether bytes that were pushed wait to be read.
+    pub(crate) const fn has_more(&self) -> bool {
+        self.unpacking.has_more()
+    }
+
+    /// Ends the file: the last blocks, and the findings.
+    pub(crate) fn finish(mut self) -> Result<(Vec<Block>, FileRead), FileFault> {
+        let mut blocks = Vec::new();
+        self.unpacking.end();
+        while let Some(plain) = self.unpacking.next()? {
+            self.read(&plain, &mut blocks)?;
+        }
+        self.unpacking.finish()?;
+        if let Source::Unknown(head) = &mut self.source {
+            let head = std::mem::take(head);
+            self.begin(&head, &mut blocks)?;
+        }
+        let found = match &mut self.source {
+            Source::Unknown(_) => unreachable!("the format was found"),
+            Source::Json(json) => json.finish(&mut blocks)?,
+            Source::Table(table) => table.finish(&mut blocks)?,
+        };
+        let (content_length, digest) = (self.content_length, self.hash.clone().finalize().into());
+        let blocks = self.amended(blocks);
+        Ok((blocks, FileRead { content_length, digest, ..found }))
+    }
+
+    fn read(&mut self, plain: &[u8], blocks: &mut Vec<Block>) -> Result<(), FileFault> {
+        self.content_length += plain.len() as u64;
+        if self.content_length > self.options.bytes_max {
+            let detail = format!(
+                "the file has more than {} bytes, counted unpacked; split it into several files",
+                self.options.bytes_max
+            );
+            return Err(FileFault::new(ErrorCode::TooLarge, detail));
+        }
+        self.hash.update(plain);
+        match &mut self.source {
+            Source::Unknown(head) => {
+                head.extend_from_slice(plain);
+                if head.len() >= HEAD_BYTES {
+                    let head = std::mem::take(head);
+                    self.begin(&head, blocks)?;
+                }
+                Ok(())
+            }
+            Source::Json(json) => json.push(plain, blocks),
+            Source::Table(table) => table.push(plain, blocks),
+        }
+    }
+
+    /// Chooses the format by the first bytes, and reads them.
+    fn begin(&mut self, head: &[u8], blocks: &mut Vec<Block>) -> Result<(), FileFault> {
+        if head.is_empty() {
+            return Err(FileFault::new(ErrorCode::EmptyPayload, "the file is empty".to_owned()));
+        }
+        // However the file is cut, the same bytes decide.
+        let sample = &head[..head.len().min(HEAD_BYTES)];
+        let format = detect(sample, self.options.encoding).map_err(|fault| {
+            FileFault::unreadable(format!("the file cannot be imported: {fault}"))
+        })?;
+        self.amendment = Amendment::of(&self.options, format);
+        let issues = self.options.action.family() == Family::Issues;
+        self.source = match format {
+            Format::Lines | Format::Array => {
+                Source::Json(Box::new(JsonSource::new(&self.options, format, head)))
+            }
+            Format::Table if issues => {
+                let detail = "the file is a table, and issues are read from JSON lines or a JSON \
+                              array; send one of these";
+                return Err(FileFault::unreadable(detail.to_owned()));
+            }
+            Format::Table => Source::Table(Box::new(TableSource::new(&self.options))),
+            Format::Workbook => {
+                let detail = "the file is a workbook (.xlsx); save the sheet as CSV in UTF-8";
+                return Err(FileFault::unreadable(detail.to_owned()));
+            }
+        };
+        match &mut self.source {
+            Source::Unknown(_) => Ok(()),
+            Source::Json(json) => json.push(head, blocks),
+            Source::Table(table) => table.push(head, blocks),
+        }
+    }
+
+    fn amended(&self, blocks: Vec<Block>) -> Vec<Block> {
+        match &self.amendment {
+            Some(amendment) => blocks.iter().map(|block| amendment.apply(block)).collect(),
+            None => blocks,
+        }
+    }
+}

@@ -11,6 +11,8 @@ use crate::http::minimum_rate::MinimumRateLimits;
 pub struct ApiConfig {
     /// The largest request body, in bytes.
     pub body_bytes_max: usize,
+    /// The largest file of an import, in bytes, unpacked.
+    pub import_bytes_max: u64,
     /// The largest attachment, in bytes.
     pub attachment_bytes_max: usize,
     /// How long a read may take.
@@ -52,6 +54,7 @@ impl Default for ApiConfig {
     fn default() -> Self {
         Self {
             body_bytes_max: 128 << 20,
+            import_bytes_max: 2 << 30,
             attachment_bytes_max: 25 << 20,
             query_timeout: Duration::from_secs(10),
             rate_limit: 1500,

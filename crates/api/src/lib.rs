@@ -21,7 +21,6 @@ mod bulk_actions;
 mod console;
 mod front_page;
 mod health;
-#[expect(dead_code, reason = "no route calls it yet; its tests do")]
 mod imports;
 mod issues;
 mod metrics;

@@ -20,6 +20,7 @@ use crate::bulk_actions;
 use crate::console;
 use crate::front_page;
 use crate::health;
+use crate::imports;
 use crate::issues;
 use crate::metrics;
 use crate::openapi::json::{merged, schema};
@@ -51,12 +52,14 @@ pub fn openapi() -> Value {
             attachments::openapi::paths(),
             profiles::openapi::paths(),
             bulk_actions::openapi::paths(),
+                imports::openapi::paths(),
         ]),
         "components": {
             "securitySchemes": info::security_schemes(),
             "parameters": merged([
                 parameters::common(),
                 bulk_actions::openapi::parameters(),
+                imports::openapi::parameters(),
                 profiles::openapi::parameters(),
                 issues::openapi::parameters(),
                 apps::openapi::parameters(),
@@ -72,6 +75,7 @@ pub fn openapi() -> Value {
             "schemas": merged([
                 problem::schemas(),
                 bulk_actions::openapi::schemas(),
+                imports::openapi::schemas(),
                 profiles::openapi::schemas(),
                 issues::openapi::schemas(),
                 apps::openapi::schemas(),

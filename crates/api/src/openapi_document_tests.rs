@@ -18,6 +18,7 @@ use super::openapi;
 use crate::admin::{AGENT_FIELDS, APP_FIELDS, KEY_FIELDS, QUEUE_FIELDS, SETTINGS_FIELDS};
 use crate::agents::PARAMETERS as AGENT_PARAMETERS;
 use crate::bulk_actions::{STATUS_PARAMETERS, TASK_FIELDS};
+use crate::imports::IMPORT_FIELDS;
 use crate::issues::FILE_FIELDS;
 use crate::openapi::parameters;
 use crate::router::route_paths;
@@ -78,7 +79,9 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "counts") => &issue_query::COUNT_PARAMETERS,
             ("get", "{issue_id}") => &issue_query::SINGLE_PARAMETERS,
             ("get", "bulk_actions") => &task_query::LIST_PARAMETERS,
-            ("get", "{task_id}") => &STATUS_PARAMETERS,
+            ("get", "imports") => &task_query::IMPORT_LIST_PARAMETERS,
+            ("get", "{task_id}" | "{import_id}") => &STATUS_PARAMETERS,
+            ("get", "rejects") => &task_query::REJECT_PARAMETERS,
             ("get", "results") => &issue_query::RESULT_PARAMETERS,
             ("get", "errors") => &issue_query::ERROR_LIST_PARAMETERS,
             ("get", "payload") => &task_query::PAYLOAD_PARAMETERS,
@@ -106,6 +109,8 @@ fn the_form_fields_are_those_that_the_server_reads() {
             // Only imports take the last one.
             ("post", "bulk_actions") if path.contains("/identity/") => &TASK_FIELDS[..3],
             ("post", "bulk_actions") => &TASK_FIELDS,
+            ("post", "imports" | "preview") if path.contains("/identity/") => &IMPORT_FIELDS[..13],
+            ("post", "imports" | "preview") => &IMPORT_FIELDS,
             ("post", "issues") => CREATE_FIELDS,
             ("post", "messages") => MESSAGE_FIELDS,
             ("post", "private-notes") => NOTE_FIELDS,

@@ -15,8 +15,8 @@ use crate::http::problem::Problem;
 use crate::http::{auth, base_url, compression, middleware};
 use crate::state::AppState;
 use crate::{
-    admin, agents, apps, attachments, bulk_actions, console, front_page, health, issues, metrics,
-    openapi_document, profiles, queues,
+    admin, agents, apps, attachments, bulk_actions, console, front_page, health, imports, issues,
+    metrics, openapi_document, profiles, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -108,17 +108,28 @@ fn routes() -> Routes {
     Family::ALL.iter().fold(routes, |routes, family| bulk_routes(routes, *family))
 }
 
-/// The routes of the tasks of a family.
+/// The routes of the tasks and the imports of a family.
 fn bulk_routes(routes: Routes, family: Family) -> Routes {
-    let tasks = format!("/v2/{{domain}}/{}/bulk_actions", family.as_str());
-    let one = |rest: &str| format!("{tasks}/{{task_id}}{rest}");
-    routes
+    let all = |word: &str| format!("/v2/{{domain}}/{}/{word}", family.as_str());
+    let (tasks, files) = (all("bulk_actions"), all("imports"));
+    let routes = routes
         .route(tasks.clone(), post(bulk_actions::create).get(bulk_actions::list))
+        .route(format!("{tasks}/{{task_id}}/payload"), get(bulk_actions::payload))
+        .route(files.clone(), post(imports::create).get(bulk_actions::list))
+        .route(format!("{files}/preview"), post(imports::preview))
+        .route(format!("{files}/{{import_id}}/rejects"), get(bulk_actions::rejects));
+    let routes = shared_routes(routes, &format!("{tasks}/{{task_id}}"));
+    shared_routes(routes, &format!("{files}/{{import_id}}"))
+}
+
+/// The routes that a task has as well as an import.
+fn shared_routes(routes: Routes, path: &str) -> Routes {
+    let one = |rest: &str| format!("{path}{rest}");
+    routes
         .route(one(""), get(bulk_actions::status))
         .route(one("/cancel"), post(bulk_actions::cancel))
         .route(one("/retry"), post(bulk_actions::retry))
         .route(one("/run"), post(bulk_actions::run))
-        .route(one("/payload"), get(bulk_actions::payload))
         .route(one("/results"), get(bulk_actions::results))
         .route(one("/errors"), get(bulk_actions::errors))
         .route(one("/errors/summary"), get(bulk_actions::error_summary))

@@ -55,8 +55,9 @@ pub async fn bulk_form(
     let read = async {
         let request = bulk_actions::read_only(request, family, state, &caller).await?;
         let TaskRequest { action, dry_run, mut payload, .. } = request;
-        let (_, blocks) = payload.staging.take().await?;
-        Ok(BulkForm { action, dry_run, entries: payload.entries, hash: payload.hash, blocks })
+        let parts = payload.staging.take().await?;
+        let blocks = parts.into_iter().flat_map(|part| part.blocks).collect();
+        Ok(BulkForm { action, dry_run, entries: payload.read, hash: payload.hash, blocks })
     };
     read.await.map_err(|problem: Problem| refusal(&problem))
 }

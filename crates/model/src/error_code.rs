@@ -90,6 +90,7 @@ request_codes! {
     InvalidPayload "invalid_payload" 400 "The payload cannot be read",
     EmptyPayload "empty_payload" 400 "The payload has no entries",
     TooManyEntries "too_many_entries" 400 "The payload has too many entries",
+    RoundedIds "rounded_ids" 400 "A spreadsheet has rounded the ids",
     TooMany "too_many" 400 "There are too many of something",
     Unauthorized "unauthorized" 401 "A valid API key is needed",
     Forbidden "forbidden" 403 "The API key may not do this",

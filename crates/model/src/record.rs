@@ -23,7 +23,7 @@ pub struct EntryFault {
     pub code: EntryErrorCode,
     /// RFC 6901 pointer into the entry; absent if the entry could not be read.
     pub pointer: Option<String>,
-    /// What is wrong and what would be right, as a sentence.
+    /// The fault and its correction, as a sentence.
     pub detail: String,
     /// The faulty value as JSON text, if there is one.
     pub value: Option<Vec<u8>>,
@@ -218,6 +218,14 @@ impl ChunkRecords {
         self.failed += other.failed;
         self.warnings += other.warnings;
     }
+}
+
+/// Appends the members `errors` and `warnings` of an entry that was not run.
+pub fn write_findings(faults: &[EntryFault], warnings: &[EntryWarning], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\"errors\":");
+    json::write_array(faults, out, write_fault);
+    out.extend_from_slice(b",\"warnings\":");
+    json::write_array(warnings, out, write_warning);
 }
 
 fn write_position(entry: &Entry, out: &mut Vec<u8>) {

@@ -6,20 +6,30 @@ use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 use crate::task::{Action, Family, Outcome, Task, TaskStatus};
 use crate::time::UnixMillis;
 
+/// The filters for the retries and runs of a task or import.
+const PARENT_TASK: &str = "parent-task-id";
+const PARENT_IMPORT: &str = "parent-import-id";
 /// The parameters of a task list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 11] = [
-    "status",
-    "action",
-    "outcome",
-    "created-since",
-    "created-until",
-    "dry-run",
-    "parent-task-id",
-    "submitted-by",
-    "page",
-    "page-size",
-    "format",
-];
+pub const LIST_PARAMETERS: [&str; 11] = list_parameters(PARENT_TASK);
+/// The same of a list of imports.
+pub const IMPORT_LIST_PARAMETERS: [&str; 11] = list_parameters(PARENT_IMPORT);
+
+const fn list_parameters(parent: &'static str) -> [&'static str; 11] {
+    [
+        "status",
+        "action",
+        "outcome",
+        "created-since",
+        "created-until",
+        "dry-run",
+        parent,
+        "submitted-by",
+        "page",
+        "page-size",
+        "format",
+    ]
+}
+
 const DEEPER: &str = "Narrow the list with created-until, status or action.";
 
 /// A request for a list of tasks, newest first.
@@ -77,10 +87,27 @@ pub fn parse_task_list(
     family: Family,
     pairs: &[(String, String)],
 ) -> Result<TaskListRequest, Vec<ParameterFault>> {
+    parse_list(family, pairs, PARENT_TASK, "tasks")
+}
+
+/// Reads the parameters of a list of `family`'s imports, which has the filters of a task list.
+pub fn parse_import_list(
+    family: Family,
+    pairs: &[(String, String)],
+) -> Result<TaskListRequest, Vec<ParameterFault>> {
+    parse_list(family, pairs, PARENT_IMPORT, "imports")
+}
+
+fn parse_list(
+    family: Family,
+    pairs: &[(String, String)],
+    parent: &'static str,
+    noun: &str,
+) -> Result<TaskListRequest, Vec<ParameterFault>> {
     let statuses: Vec<_> = TaskStatus::ALL.iter().map(|s| (s.as_str(), *s)).collect();
     let actions: Vec<_> = Action::of_family(family).map(|a| (a.as_str(), a)).collect();
     let outcomes: Vec<_> = Outcome::ALL.iter().map(|o| (o.as_str(), *o)).collect();
-    let mut parameters = Parameters::new(pairs, &LIST_PARAMETERS);
+    let mut parameters = Parameters::new(pairs, &list_parameters(parent));
     let filter = TaskFilter {
         statuses: parameters.words("status", &statuses),
         actions: parameters.words("action", &actions),
@@ -88,16 +115,19 @@ pub fn parse_task_list(
         created_since: parameters.bound("created-since", Bound::Since),
         created_until: parameters.bound("created-until", Bound::Until),
         dry_run: parameters.boolean("dry-run"),
-        parent_id: parameters.get("parent-task-id").map(|(_, id)| id.to_owned()),
+        parent_id: parameters.get(parent).map(|(_, id)| id.to_owned()),
         submitted_by: parameters.texts("submitted-by"),
     };
-    let paging = paging(&mut parameters, "tasks", DEEPER);
+    let paging = paging(&mut parameters, noun, DEEPER);
     let request = TaskListRequest { filter, paging };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
 
 /// The parameters of a payload.
 pub const PAYLOAD_PARAMETERS: [&str; 2] = ["only", "download"];
+
+/// The parameters of the rejects of an import.
+pub const REJECT_PARAMETERS: [&str; 1] = ["download"];
 
 /// A request for the payload of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -117,7 +147,19 @@ pub struct PayloadPart {
 
 /// Reads the parameters of a payload: decoded, otherwise as the caller sent them.
 pub fn parse_payload(pairs: &[(String, String)]) -> Result<PayloadRequest, Vec<ParameterFault>> {
-    let mut parameters = Parameters::new(pairs, &PAYLOAD_PARAMETERS);
+    parse_payload_of(pairs, &PAYLOAD_PARAMETERS)
+}
+
+/// Reads the parameters of the rejects of an import.
+pub fn parse_rejects(pairs: &[(String, String)]) -> Result<PayloadRequest, Vec<ParameterFault>> {
+    parse_payload_of(pairs, &REJECT_PARAMETERS)
+}
+
+fn parse_payload_of(
+    pairs: &[(String, String)],
+    known: &[&'static str],
+) -> Result<PayloadRequest, Vec<ParameterFault>> {
+    let mut parameters = Parameters::new(pairs, known);
     let parts = [("failed", true), ("unprocessed", false)];
     let only = parameters.words("only", &parts).map(|chosen| PayloadPart {
         failed: chosen.contains(&true),

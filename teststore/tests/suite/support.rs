@@ -126,7 +126,7 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         action: claimed.task.action,
         dry_run: claimed.task.dry_run,
         upsert: claimed.task.upsert,
-        import_id: None,
+        import_id: claimed.task.import_id.clone(),
         lease_epoch: claimed.lease_epoch,
         entries: ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 },
         following: None,

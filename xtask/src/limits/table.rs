@@ -30,6 +30,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "deeper than {} levels", &["json::DEPTH_MAX"]),
     figure(API, "detail\":\"page-size is 1 to {plain}", &["PAGE_SIZE_MAX"]),
     figure(API, "compressed and uncompressed | {MiB} MiB (`--body-limit`)", &["--body-limit"]),
+    figure(API, "an import, unpacked | {MiB} MiB (`--import-limit`)", &["--import-limit"]),
     figure(API, "requests of a key in {s} s | {}", &["rate::WINDOW_SECONDS", "--rate-limit"]),
     figure(API, "of a key | {}", &["sessions::SESSIONS_MAX"]),
     figure(
@@ -190,6 +191,7 @@ pub(super) const FIGURES: &[Figure] = &[
         &["CONNECT_TIMEOUT_OF_SEVERAL"],
     ),
     figure(PROGRAM, "`--body-limit BYTES` | {plain}", &["--body-limit"]),
+    figure(PROGRAM, "`--import-limit BYTES` | {plain}", &["--import-limit"]),
     figure(PROGRAM, "`--attachment-limit BYTES` | {plain}", &["--attachment-limit"]),
     figure(PROGRAM, "`--query-timeout SECONDS` | {plain}", &["--query-timeout"]),
     figure(PROGRAM, "`--idle-timeout SECONDS` | {plain}", &["--idle-timeout"]),

@@ -16,7 +16,7 @@ use crate::http::random::random_bytes;
 use crate::state::AppState;
 
 /// A task without entries.
-pub(super) fn new_task(
+pub(crate) fn new_task(
     state: &AppState,
     caller: &Caller,
     action: Action,
@@ -63,15 +63,8 @@ pub(super) async fn accept(
         let key = idempotency::stored_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
     });
-    let created = state.store.create_task(command).await.inspect_err(|error| {
-        if matches!(error, StoreError::QueueFull { .. })
-            && let Some(left_out) =
-                state.log_limiter.line(Event::QueueLimit, Origin::Domain(caller.domain_id))
-        {
-            let domain = caller.domain_name.as_str();
-            tracing::warn!(domain, left_out, "a domain is over its limit of unfinished tasks");
-        }
-    });
+    let created = state.store.create_task(command).await;
+    let created = created.inspect_err(|error| log_queue_full(state, caller, error));
     match created? {
         Idempotent::Replayed(first) => Ok(idempotency::created(Idempotent::Replayed(first))),
         Idempotent::Done(task) => {
@@ -88,8 +81,19 @@ pub(super) async fn accept(
     }
 }
 
+/// Logs that a domain has too many unfinished tasks.
+pub(crate) fn log_queue_full(state: &AppState, caller: &Caller, error: &StoreError) {
+    let origin = Origin::Domain(caller.domain_id);
+    if matches!(error, StoreError::QueueFull { .. })
+        && let Some(left_out) = state.log_limiter.line(Event::QueueLimit, origin)
+    {
+        let domain = caller.domain_name.as_str();
+        tracing::warn!(domain, left_out, "a domain is over its limit of unfinished tasks");
+    }
+}
+
 /// A UUID of version 7, so that task ids sort by creation time.
-pub(super) fn new_task_id(now: UnixMillis) -> Result<String, Problem> {
+pub(crate) fn new_task_id(now: UnixMillis) -> Result<String, Problem> {
     let random = random_bytes()?;
     let millis = u64::try_from(now.0).unwrap_or_default();
     Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())

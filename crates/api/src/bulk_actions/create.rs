@@ -36,18 +36,18 @@ const ACCEPTED_TYPES: &str = "application/x-www-form-urlencoded with the fields 
 pub(crate) async fn create(
     State(state): State<AppState>,
     caller: Caller,
-    BulkPath(family): BulkPath,
+    BulkPath { family, .. }: BulkPath,
     query: QueryPairs,
     own_urls: OwnUrls,
     mut request: Request,
 ) -> Result<Response, Problem> {
     let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
-    check_length(&request, &state.config)?;
+    check_length(&request, state.config.body_bytes_max as u64)?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let own_urls = if family == Family::Issues { own_urls } else { OwnUrls::default() };
-    let staging = Staging::new(&state, &caller)?.with_own_urls(own_urls);
+    let staging = Staging::new(&state, &caller).with_own_urls(own_urls);
     let form = TaskForm::new(kind, family, key.is_some(), faults, staging);
     let (form, _memory) = read(request, kind, &state, &caller, form).await?;
     let TaskRequest { action, dry_run, upsert, file_name, mut payload } =
@@ -59,15 +59,15 @@ pub(crate) async fn create(
         content.push(b"upsert");
     }
     let content = idempotency::content_hash(&content);
-    let (staged, blocks) = payload.staging.take().await?;
+    let part = payload.staging.take().await?.pop().ok_or_else(Problem::internal)?;
     let new = new_task(&state, &caller, action)?;
     let origin =
         TaskOrigin { file_name, content_length: Some(payload.content_length), ..new.origin };
     let command = CreateTask {
-        id: payload.staging.task_id().to_owned(),
-        total: payload.entries,
-        staged,
-        blocks,
+        id: part.task_id,
+        total: payload.read,
+        staged: part.staged,
+        blocks: part.blocks,
         dry_run,
         upsert,
         origin,
@@ -87,8 +87,8 @@ pub(crate) async fn read_only(
     caller: &Caller,
 ) -> Result<TaskRequest, Problem> {
     let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
-    check_length(&request, &state.config)?;
-    let staging = Staging::new(state, caller)?;
+    check_length(&request, state.config.body_bytes_max as u64)?;
+    let staging = Staging::new(state, caller);
     let form = TaskForm::new(kind, family, true, Vec::new(), staging);
     let (form, _memory) = read(request, kind, state, caller, form).await?;
     form.finish(caller).await

@@ -1,16 +1,17 @@
-//! The beginning of the calls that make a new task of the entries of a completed one: `retry` and
-//! `run`. They take no fields, need the access that creating the new task needs, and answer a
-//! repeat under the same idempotency key before they look at the task, which may have changed.
+//! The beginning of the calls that make a new task or import of the entries of a completed one:
+//! `retry` and `run`. They take no fields, need the access that creating the new one needs, and
+//! answer a repeat under the same idempotency key before they look at the old one, which may have
+//! changed.
 
 use axum::response::Response;
-use caseload_model::task::{Task, TaskStatus};
 use caseload_store::CreateTask;
 use http::HeaderMap;
 
 use super::accept::accept;
 use super::no_fields::NoFields;
 use super::path::OwnTask;
-use super::records::{check_kept, not_completed};
+use super::records;
+use super::subject::Subject;
 use crate::http::auth::Caller;
 use crate::http::idempotency::{self, InProgressMark};
 use crate::http::problem::{Fault, Problem};
@@ -18,10 +19,10 @@ use crate::http::query::QueryPairs;
 use crate::state::AppState;
 
 /// Makes a new task of the entries of another one.
-pub(super) struct DeriveTask {
-    pub(super) caller: Caller,
-    pub(super) task: Task,
-    key: Option<(String, [u8; 32])>,
+pub(crate) struct DeriveTask {
+    pub(crate) caller: Caller,
+    pub(crate) subject: Subject,
+    pub(crate) key: Option<(String, [u8; 32])>,
     /// Held until the answer, so that a second call with the key waits for it.
     _mark: Option<InProgressMark>,
 }
@@ -46,12 +47,13 @@ impl Call {
         let mut faults: Vec<Fault> = [query.unknown(&[]), fields.0].concat();
         let key = idempotency::key(headers, &mut faults);
         Problem::check(faults)?;
-        let OwnTask { caller, task } = own;
+        let OwnTask { caller, subject } = own;
+        let (task, noun) = (&subject.task, subject.noun());
         let (word, doing, dry_run) = match verb {
-            Verb::Retry => ("retry", "retrying this task", task.dry_run),
-            Verb::Run => ("run", "running this task", false),
+            Verb::Retry => ("retry", format!("retrying this {noun}"), task.dry_run),
+            Verb::Run => ("run", format!("running this {noun}"), false),
         };
-        caller.require(task.action.access_of(dry_run), doing)?;
+        caller.require(task.action.access_of(dry_run), &doing)?;
         let mark = idempotency::begin(state, &caller, key.as_deref()).await?;
         let content = idempotency::content_hash(&[word.as_bytes(), task.id.as_bytes()]);
         let first = idempotency::first_answer(state, &caller, key.as_deref(), content).await?;
@@ -59,7 +61,7 @@ impl Call {
             return Ok(Self::Repeat(first));
         }
         let key = key.map(|key| (key, content));
-        Ok(Self::First(Box::new(DeriveTask { caller, task, key, _mark: mark })))
+        Ok(Self::First(Box::new(DeriveTask { caller, subject, key, _mark: mark })))
     }
 }
 
@@ -73,15 +75,12 @@ pub(super) enum Verb {
 impl DeriveTask {
     /// Refuses a task that is not completed.
     pub(super) fn check_completed(&self) -> Result<(), Problem> {
-        if self.task.status == TaskStatus::Completed {
-            return Ok(());
-        }
-        Err(not_completed(&self.task))
+        records::check_completed(&self.subject)
     }
 
     /// Refuses a task whose entries have expired.
     pub(super) fn check_kept(&self, state: &AppState) -> Result<(), Problem> {
-        check_kept(&self.task, state)
+        records::check_kept(&self.subject, state)
     }
 
     /// Gives the new task to the store.

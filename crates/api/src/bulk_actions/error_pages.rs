@@ -1,7 +1,7 @@
-//! A page of the errors of a task, by number or by cursor, in the envelope of lists with the key
-//! `errors`. Filters select whole records, and the totals count them. Without a filter the counts
-//! of the task are the total, and a page by cursor begins at its block; with one, all blocks are
-//! read.
+//! A page of the errors of a task or import, by number or by cursor, in the envelope of lists with
+//! the key `errors`. Filters select whole records, and the totals count them. Without a filter the
+//! counts of the task are the total, and a page by cursor begins at its block; with one, all
+//! blocks are read.
 
 use axum::response::Response;
 use caseload_model::issue_query::{
@@ -47,7 +47,7 @@ pub(super) async fn page(
     request: &ErrorListRequest,
     pages: &ErrorPages,
 ) -> Result<Response, Problem> {
-    let (domain, task) = (own.caller.domain_id, &own.task);
+    let (domain, task) = (own.caller.domain_id, &own.subject.task);
     let scope = request.filter.scope(domain, &task.id);
     let after = pages.cursor.as_ref().map(|cursor| scope.position(cursor)).transpose();
     let after = after.map_err(|fault| refused(vec![fault]))?.flatten();
@@ -80,10 +80,16 @@ async fn read(
     after: Option<ListPosition>,
     memory: &mut Memory,
 ) -> Result<Part, Problem> {
-    let (domain, id) = (own.caller.domain_id, &own.task.id);
-    let mut from = first_block(state, own, after, &part).await?;
+    let (domain, kind, parts) = (own.caller.domain_id, RecordKind::Errors, own.subject.parts());
+    let mut from = match after.filter(|_| !part.counts_all) {
+        Some(after) => {
+            let index = u32::try_from(after.id.saturating_add(1)).unwrap_or(u32::MAX);
+            parts.block_of(&*state.store, domain, kind, index).await?
+        }
+        None => 0,
+    };
     while !part.is_done()
-        && let Some(block) = state.store.record_block(domain, id, RecordKind::Errors, from).await?
+        && let Some(block) = parts.record_block(&*state.store, domain, kind, from).await?
     {
         from = block.next_index;
         part = part.with_block(state, block.lines).await?;
@@ -100,8 +106,8 @@ impl PageCall<'_> {
         pages: &ErrorPages,
         (part, memory): (Part, Memory),
     ) -> Response {
-        let scope = request.filter.scope(own.caller.domain_id, &own.task.id);
-        let all = u64::from(own.task.counts.failed);
+        let scope = request.filter.scope(own.caller.domain_id, &own.subject.task.id);
+        let all = u64::from(own.subject.task.counts.failed);
         let total = if request.filter.is_empty() { all } else { part.hits };
         let shown = Place {
             url: self.base.of_path(self.uri.path()),
@@ -117,7 +123,7 @@ impl PageCall<'_> {
             let records = memory.hold(part.array());
             envelope::respond(shown.envelope(KEY, records, Some(total), next))
         } else {
-            let table = Table::new(own.task.action, RecordKind::Errors, false);
+            let table = Table::new(own.subject.task.action, RecordKind::Errors, false);
             self.chosen.answer_rows(memory, part.body, |lines, out| {
                 table.write_header(out);
                 table.write_rows(lines, out)
@@ -128,21 +134,6 @@ impl PageCall<'_> {
         }
         response
     }
-}
-
-/// The index to read the first block with.
-async fn first_block(
-    state: &AppState,
-    own: &OwnTask,
-    after: Option<ListPosition>,
-    part: &Part,
-) -> Result<u32, Problem> {
-    let Some(after) = after.filter(|_| !part.counts_all) else { return Ok(0) };
-    let (domain, id) = (own.caller.domain_id, &own.task.id);
-    let sizes = state.store.record_sizes(domain, id, RecordKind::Errors).await?;
-    let begins = sizes.iter().map(|block| block.first_index);
-    let block = begins.take_while(|first| u64::from(*first) <= after.id.saturating_add(1)).last();
-    Ok(block.unwrap_or(0))
 }
 
 /// The part of the list that is read.

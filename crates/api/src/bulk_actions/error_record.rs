@@ -65,6 +65,13 @@ fn string(value: &[u8]) -> Result<Cow<'_, str>, DamagedRecord> {
     }
 }
 
+/// The index of a record and the details of its faults as one text.
+pub(super) fn in_words(record: &[u8]) -> Result<(u32, String), DamagedRecord> {
+    let faults = Findings::Errors.in_record(record)?;
+    let details = faults.iter().map(|fault| string(fault.detail)).collect::<Result<Vec<_>, _>>()?;
+    Ok((index_of(record)?, details.join("; ")))
+}
+
 /// Whether the filter selects the record.
 pub(super) fn is_selected(filter: &ErrorFilter, record: &[u8]) -> Result<bool, DamagedRecord> {
     if filter.is_empty() {

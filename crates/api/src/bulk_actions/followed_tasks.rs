@@ -1,4 +1,5 @@
-//! The tasks that callers follow until they complete, to wait for them or to stream their changes.
+//! The tasks and imports that callers follow until they complete, to wait for them or to stream
+//! their changes.
 //! One loop reads the store for all callers, one task after another. Callers that follow the same
 //! task share its reads, and many tasks make the rounds longer instead of the load higher.
 //! Invariant: followers see records that only move forward.
@@ -8,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::Task;
 use caseload_store::Serve;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+use super::subject::Subject;
 
 /// The time between two rounds of reads while no task ends.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
@@ -29,7 +31,7 @@ pub(crate) struct FollowedTasks {
 
 #[derive(Debug, Default)]
 struct Inner {
-    tasks: HashMap<(DomainId, String), watch::Sender<Task>>,
+    tasks: HashMap<(DomainId, String), watch::Sender<Subject>>,
     /// Whether the loop runs. It ends when no task is followed.
     reading: bool,
 }
@@ -39,11 +41,11 @@ impl FollowedTasks {
         self: &Arc<Self>,
         store: &Arc<dyn Serve>,
         domain: DomainId,
-        task: &Task,
-    ) -> watch::Receiver<Task> {
+        subject: &Subject,
+    ) -> watch::Receiver<Subject> {
         let mut inner = self.inner.lock();
-        let sender = inner.tasks.entry((domain, task.id.clone()));
-        let mut records = sender.or_insert_with(|| watch::Sender::new(task.clone())).subscribe();
+        let sender = inner.tasks.entry((domain, subject.task.id.clone()));
+        let mut records = sender.or_insert_with(|| watch::Sender::new(subject.clone())).subscribe();
         records.mark_changed();
         if !std::mem::replace(&mut inner.reading, true) {
             tokio::spawn(self.clone().read(store.clone()));
@@ -57,8 +59,9 @@ impl FollowedTasks {
         while let Some(round) = self.round() {
             let began = Instant::now();
             for (domain, last) in round {
-                match store.task(domain, last.action.family(), &last.id).await {
-                    Ok(found) => self.publish(domain, &last.id, found),
+                let (id, of) = (&last.task.id, (last.task.action.family(), last.kind()));
+                match Subject::find(&*store, domain, of, id).await {
+                    Ok(found) => self.publish(domain, id, found),
                     Err(error) => tracing::debug!(%error, "a followed task cannot be read"),
                 }
             }
@@ -74,7 +77,7 @@ impl FollowedTasks {
     }
 
     /// The tasks to read next, without those that have lost all followers. `None` ends the loop.
-    fn round(&self) -> Option<Vec<(DomainId, Task)>> {
+    fn round(&self) -> Option<Vec<(DomainId, Subject)>> {
         let mut inner = self.inner.lock();
         inner.tasks.retain(|_, records| records.receiver_count() > 0);
         inner.reading = !inner.tasks.is_empty();
@@ -83,7 +86,7 @@ impl FollowedTasks {
     }
 
     /// Sends a record to the followers of its task. If the task is gone, they stop following.
-    fn publish(&self, domain: DomainId, id: &str, found: Option<Task>) {
+    fn publish(&self, domain: DomainId, id: &str, found: Option<Subject>) {
         let mut inner = self.inner.lock();
         let key = (domain, id.to_owned());
         match (found, inner.tasks.get(&key)) {
@@ -103,14 +106,15 @@ impl FollowedTasks {
 }
 
 /// Whether `new` is a later record of the task than `old`. Reads may overtake each other.
-pub(super) fn is_later(new: &Task, old: &Task) -> bool {
-    let progress = |task: &Task| (task.status, task.counts.total - task.counts.unprocessed);
+pub(super) fn is_later(new: &Subject, old: &Subject) -> bool {
+    let progress =
+        |of: &Subject| (of.task.status, of.task.counts.total - of.task.counts.unprocessed);
     new != old && progress(new) >= progress(old)
 }
 
 #[cfg(test)]
 mod tests {
-    use caseload_model::task::{Action, Counts, TaskOrigin, TaskStatus};
+    use caseload_model::task::{Action, Counts, Task, TaskOrigin, TaskStatus};
     use caseload_model::time::UnixMillis;
 
     use super::*;
@@ -140,6 +144,7 @@ mod tests {
             next_try_at: None,
             import_id: None,
         };
+        let record = |status, unprocessed| Subject::from(record(status, unprocessed));
         let states = [
             record(TaskStatus::Created, 3),
             record(TaskStatus::Queued, 3),

@@ -1,14 +1,15 @@
-//! A caller that follows one task. It stops when the task completes or is removed, when the server
-//! stops, or when its key no longer works.
+//! A caller that follows one task or import. It stops when that completes or is removed, when the
+//! server stops, or when its key no longer works.
 
 use std::time::Duration;
 
 use caseload_model::ids::DomainName;
-use caseload_model::task::{Task, TaskStatus};
+use caseload_model::task::TaskStatus;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::followed_tasks::is_later;
+use super::subject::Subject;
 use crate::http::auth::Caller;
 use crate::http::auth::require_working_key;
 use crate::http::problem::Problem;
@@ -18,10 +19,10 @@ use crate::state::AppState;
 /// with the age of a cached key it is below the 5 s within which a revocation takes effect.
 const KEY_CHECK_MS: u64 = 500;
 
-/// A caller that follows a task.
+/// A caller that follows a task or an import.
 pub(super) struct Follower {
-    pub(super) task: Task,
-    records: watch::Receiver<Task>,
+    pub(super) subject: Subject,
+    records: watch::Receiver<Subject>,
     stopping: watch::Receiver<bool>,
     state: AppState,
     caller: Caller,
@@ -29,12 +30,12 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(state: &AppState, caller: Caller, task: Task) -> Self {
-        let records = state.followed_tasks.subscribe(&state.store, caller.domain_id, &task);
+    pub(super) fn new(state: &AppState, caller: Caller, subject: Subject) -> Self {
+        let records = state.followed_tasks.subscribe(&state.store, caller.domain_id, &subject);
         let (state, stopping) = (state.clone(), state.stopping.subscribe());
         let mut key_checks = tokio::time::interval(Duration::from_millis(KEY_CHECK_MS));
         key_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { task, records, stopping, state, caller, key_checks }
+        Self { subject, records, stopping, state, caller, key_checks }
     }
 
     pub(super) const fn domain_name(&self) -> &DomainName {
@@ -45,7 +46,7 @@ impl Follower {
     /// completed or was removed, or because the server stops. Fails if the caller's key is revoked
     /// or expires.
     pub(super) async fn advance(&mut self) -> Result<bool, Problem> {
-        while self.task.status != TaskStatus::Completed {
+        while self.subject.task.status != TaskStatus::Completed {
             let stopped = async { self.stopping.wait_for(|stopping| *stopping).await.is_ok() };
             tokio::select! {
                 biased;
@@ -59,8 +60,8 @@ impl Follower {
                 },
             }
             let record = self.records.borrow_and_update().clone();
-            if is_later(&record, &self.task) {
-                self.task = record;
+            if is_later(&record, &self.subject) {
+                self.subject = record;
                 return Ok(true);
             }
         }

@@ -1,8 +1,8 @@
-//! The results or errors of a completed task as one file, read block by block as the store holds
-//! them. JSON lines are sent unchanged. For an array, only the newlines between records become
-//! commas, as no record contains a newline. A table is written in runs of lines. Invariant: the
-//! bytes of a file are the same wherever reading begins, and a file that lost records ends in an
-//! error and never looks complete.
+//! The results or errors of a completed task or import as one file, read block by block as the
+//! store holds them. JSON lines are sent unchanged. For an array, only the newlines between
+//! records become commas, as no record contains a newline. A table is written in runs of lines.
+//! Invariant: the bytes of a file are the same wherever reading begins, and a file that lost
+//! records ends in an error and never looks complete.
 
 use std::io;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use futures_util::{Stream, stream};
 use super::csv::Table;
 use super::error_record;
 use super::result_record::without_changes;
+use super::subject::Parts;
 use crate::http::csv::DamagedRecord;
 use crate::http::format::Format;
 use crate::http::memory::{Memory, MemoryBudget};
@@ -33,12 +34,14 @@ const RUN_BYTES: usize = 64 << 10;
 pub(super) struct RecordFile {
     pub(super) store: Arc<dyn Submit>,
     pub(super) domain: DomainId,
-    pub(super) task_id: String,
+    /// Of the task or import, for the log.
+    pub(super) id: String,
+    pub(super) parts: Parts,
     pub(super) kind: RecordKind,
     pub(super) format: Format,
     pub(super) table: Table,
     pub(super) view: RecordView,
-    /// The number of records, by the counts of the task.
+    /// The number of records, by the counts of the task or import.
     pub(super) records: u32,
     pub(super) memory: Arc<MemoryBudget>,
 }
@@ -114,7 +117,7 @@ impl RecordFile {
         if self.format == Format::Csv || !self.view.is_whole() {
             return Ok(None);
         }
-        for block in self.store.record_sizes(self.domain, &self.task_id, self.kind).await? {
+        for block in self.parts.record_sizes(&*self.store, self.domain, self.kind).await? {
             // In an array, a bracket or comma precedes each block, and the last newline is left
             // out.
             layout.add(block.first_index, block.bytes);
@@ -186,7 +189,7 @@ impl RecordFile {
     }
 
     fn unreadable(&self, error: &StoreError) -> io::Error {
-        tracing::error!(%error, task = self.task_id, "the remaining records cannot be read");
+        tracing::error!(%error, id = self.id, "the remaining records cannot be read");
         io::Error::other("the remaining records cannot be read")
     }
 }
@@ -243,7 +246,7 @@ impl RecordReader {
         self.open = None;
         let Some(from_index) = self.next else { return Ok(()) };
         let file = &self.file;
-        let block = file.store.record_block(file.domain, &file.task_id, file.kind, from_index);
+        let block = file.parts.record_block(&*file.store, file.domain, file.kind, from_index);
         let block = block.await?;
         self.next = block.as_ref().map(|block| block.next_index);
         self.open = block.map(|block| OpenBlock { from_index, lines: file.held(block.lines) });

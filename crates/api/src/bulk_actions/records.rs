@@ -1,6 +1,6 @@
-//! `GET …/results` and `GET …/errors`: the records of a completed task as a file, in the chosen
-//! format: the whole file, a range of it, or a gzip download. A completed task never changes, so
-//! its files have strong tags and fixed bytes. [`record_file`] writes them.
+//! `GET …/results` and `GET …/errors`: the records of a completed task or import as a
+//! file, in the chosen format: the whole file, a range of it, or a gzip download. A completed task
+//! never changes, so its files have strong tags and fixed bytes. [`record_file`] writes them.
 //!
 //! [`record_file`]: super::record_file
 
@@ -22,6 +22,7 @@ use super::error_pages::{PageCall, page};
 use super::path::OwnTask;
 use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile, RecordView};
 use super::result_record::has_changes;
+use super::subject::Subject;
 use crate::http::base_url::BaseUrl;
 use crate::http::compression::gzip_file;
 use crate::http::connection::LongAnswer;
@@ -51,7 +52,7 @@ pub(crate) async fn results(
         Err(faults) => (false, faults.into_iter().map(Fault::from).collect()),
     };
     let request = FileRequest { method, query, headers };
-    let without_changes = has_changes(&own.task) && !changes;
+    let without_changes = has_changes(&own.subject.task) && !changes;
     let view = RecordView { without_changes, ..RecordView::default() };
     records(&state, &request, faults, &own, RecordKind::Results, view).await
 }
@@ -81,7 +82,7 @@ pub(crate) async fn errors(
         let fault = Fault::parameter("download", ErrorCode::ConflictingParameter, detail);
         return Err(Problem::faults(vec![fault]));
     }
-    check_readable(&own.task, &state)?;
+    check_readable(&own.subject, &state)?;
     let FileRequest { query, headers, .. } = &request;
     let call = PageCall { base: &base, uri: &uri, headers, query, chosen };
     page(&state, &call, &own, &list, pages).await
@@ -104,19 +105,24 @@ async fn records(
 ) -> Result<Response, Problem> {
     let (chosen, download) = request.form(faults)?;
     let format = chosen.format;
-    check_readable(&own.task, state)?;
-    let tag = tag(&own.task, kind, format, &view);
+    check_readable(&own.subject, state)?;
+    let tag = tag(&own.subject.task, kind, format, &view);
     let file = RecordFile {
         store: state.store.clone(),
         domain: own.caller.domain_id,
-        task_id: own.task.id.clone(),
+        id: own.subject.task.id.clone(),
+        parts: own.subject.parts(),
         kind,
         format,
-        table: Table::new(own.task.action, kind, has_changes(&own.task) && !view.without_changes),
+        table: Table::new(
+            own.subject.task.action,
+            kind,
+            has_changes(&own.subject.task) && !view.without_changes,
+        ),
         view,
         records: match kind {
-            RecordKind::Results => own.task.counts.succeeded,
-            RecordKind::Errors => own.task.counts.failed,
+            RecordKind::Results => own.subject.task.counts.succeeded,
+            RecordKind::Errors => own.subject.task.counts.failed,
         },
         memory: state.memory.clone(),
     };
@@ -127,7 +133,7 @@ async fn records(
             return Ok(unchanged(&tag));
         }
         let compressed = gzip_file(&state.memory, file.whole(memory).await?).await?;
-        return Ok(download_answer(compressed, &own.task, kind, format, &tag));
+        return Ok(download_answer(compressed, &own.subject.task, kind, format, &tag));
     }
     if has_already(&request.headers, &tag) {
         return Ok(unchanged(&tag));
@@ -166,31 +172,36 @@ impl FileRequest {
     }
 }
 
-/// Refuses the call before the task has completed and after its records have expired.
-pub(super) fn check_readable(task: &Task, state: &AppState) -> Result<(), Problem> {
-    if task.status != TaskStatus::Completed {
-        return Err(not_completed(task));
-    }
-    check_kept(task, state)
+/// Refuses the call before the task or import has completed and after its records have expired.
+pub(super) fn check_readable(subject: &Subject, state: &AppState) -> Result<(), Problem> {
+    check_completed(subject)?;
+    check_kept(subject, state)
 }
 
-/// The refusal of a call that needs a completed task.
-pub(super) fn not_completed(task: &Task) -> Problem {
+/// Refuses a call that needs a completed task or import.
+pub(super) fn check_completed(subject: &Subject) -> Result<(), Problem> {
+    let task = &subject.task;
+    if task.status == TaskStatus::Completed {
+        return Ok(());
+    }
     let detail = format!(
-        "the task is {} ({} %); ask again until its status is completed",
+        "the {} is {} ({} %); ask again until its status is completed",
+        subject.noun(),
         task.status.as_str(),
         task.progress()
     );
-    Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS)
+    Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS))
 }
 
-/// Refuses the call after the entries and records of the task have expired.
-pub(super) fn check_kept(task: &Task, state: &AppState) -> Result<(), Problem> {
-    if task.expires_at.is_none_or(|end| end > state.clock.now()) {
+/// Refuses the call after the entries and records have expired.
+pub(super) fn check_kept(subject: &Subject, state: &AppState) -> Result<(), Problem> {
+    if subject.task.expires_at.is_none_or(|end| end > state.clock.now()) {
         return Ok(());
     }
-    let detail = "the entries, results and errors of this task have expired, at the time in its \
-                  expires_at";
+    let noun = subject.noun();
+    let detail = format!(
+        "the entries, results and errors of this {noun} have expired, at the time in its expires_at"
+    );
     Err(Problem::new(ErrorCode::Expired, detail))
 }
 

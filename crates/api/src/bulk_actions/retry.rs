@@ -7,17 +7,18 @@
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::payload::Block;
 use caseload_model::task::TaskOrigin;
-use caseload_store::{CreateTask, PackedBlock, StoreError, unpack_block};
+use caseload_store::{CreateTask, StoreError};
 use http::HeaderMap;
 
 use super::accept::new_task;
 use super::derive_task::{Call, Verb};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
+use super::payload::line_bytes;
 use crate::http::problem::Problem;
 use crate::http::query::QueryPairs;
+use crate::imports::retry_import;
 use crate::state::AppState;
 
 /// A new task of the entries that failed or were not processed.
@@ -32,15 +33,21 @@ pub(crate) async fn retry(
         Call::Repeat(answer) => return Ok(answer),
         Call::First(call) => call,
     };
-    let (caller, task) = (&call.caller, &call.task);
+    let (caller, task) = (&call.caller, &call.subject.task);
     call.check_completed()?;
     if let Some(by) = &task.retried_by {
         return Err(StoreError::AlreadyRetried { by: by.clone() }.into());
     }
     call.check_kept(&state)?;
     if task.retryable_entries() == 0 {
-        let detail = "every entry of the task succeeded; there is nothing to retry";
+        let detail = format!(
+            "every entry of the {} succeeded; there is nothing to retry",
+            call.subject.noun()
+        );
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
+    }
+    if let Some(import) = call.subject.import.clone() {
+        return retry_import(&state, *call, &import).await;
     }
     // The payload is in memory as a whole until the store has it again.
     let bytes = state.config.body_bytes_max;
@@ -63,14 +70,4 @@ pub(crate) async fn retry(
         ..new
     };
     call.accept(&state, command).await
-}
-
-/// Bytes of the entries as lines, as the payload of the retry shows them.
-fn line_bytes(blocks: &[PackedBlock]) -> Result<u64, StoreError> {
-    blocks.iter().try_fold(0, |bytes, block| {
-        let block = Block::decode(unpack_block(&block.bytes)?)
-            .map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let lines: usize = block.entries.iter().map(|entry| entry.range.len() + 1).sum();
-        Ok(bytes + lines as u64)
-    })
 }

@@ -17,6 +17,7 @@ use super::path::OwnTask;
 use super::payload::gone;
 use crate::http::problem::Problem;
 use crate::http::query::QueryPairs;
+use crate::imports::run_import;
 use crate::state::AppState;
 
 /// A new task with the payload of a dry run.
@@ -31,9 +32,10 @@ pub(crate) async fn run(
         Call::Repeat(answer) => return Ok(answer),
         Call::First(call) => call,
     };
-    let (caller, task) = (&call.caller, &call.task);
+    let (caller, task) = (&call.caller, &call.subject.task);
     if !task.dry_run {
-        let detail = "the task is not a dry run: its entries have taken effect already";
+        let noun = call.subject.noun();
+        let detail = format!("the {noun} is not a dry run: its entries have taken effect already");
         return Err(Problem::new(ErrorCode::NotADryRun, detail));
     }
     call.check_completed()?;
@@ -41,6 +43,9 @@ pub(crate) async fn run(
         return Err(StoreError::AlreadyRun { by: by.clone() }.into());
     }
     call.check_kept(&state)?;
+    if let Some(import) = call.subject.import.clone() {
+        return run_import(&state, *call, &import).await;
+    }
     // The payload is in memory as a whole until the store has it again.
     let bytes = state.config.body_bytes_max;
     let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;

@@ -1,11 +1,14 @@
-//! The blocks of a payload between their arrival and the new task. A few compressed blocks are
-//! buffered in memory. Beyond that they go to the store under the id of the future task, in small
-//! commits, one at a time, while the server reads on. Invariant: dropping this value discards the
-//! staged blocks; once the store has accepted the task, it finds none to discard.
+//! The blocks of a payload or a file between their arrival and the new tasks. A few compressed
+//! blocks are buffered in memory. Beyond that they go to the store under the ids of the future
+//! tasks, in small commits, one at a time, while the server reads on. The index of an entry decides
+//! which task has it. Invariant: dropping this value discards the staged blocks of all its tasks;
+//! once the store has accepted them, it finds none to discard.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
+use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 use caseload_store::{PackedBlock, StagePayload, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -22,23 +25,39 @@ const STAGED_FROM_BYTES: usize = 2 << 20;
 /// The bytes of compressed blocks of one commit. It may exceed this by one block.
 const COMMIT_BYTES: usize = 1 << 20;
 
-/// The blocks of one payload.
+/// The blocks of one payload, or of one file.
 #[derive(Debug)]
 pub(crate) struct Staging {
     state: AppState,
     domain: DomainId,
     /// The id of the caller's key.
     key: String,
-    task_id: String,
     /// Of the server, as the request reached it.
     own_urls: Arc<OwnUrls>,
-    buffered: Vec<PackedBlock>,
+    /// The tasks so far, in the order of their entries.
+    parts: Vec<StagedPart>,
+    /// Each block with the position of its part.
+    buffered: VecDeque<(usize, PackedBlock)>,
     buffered_bytes: usize,
     /// The memory of the buffered blocks and of those of the running commit.
     memory: Memory,
-    /// How many blocks the store has, including those of the running commit.
-    staged: u32,
+    /// Whether the store has blocks, or is about to.
+    has_staged: bool,
     commit: Option<Commit>,
+}
+
+/// The entries of one future task.
+#[derive(Debug, Clone)]
+pub(crate) struct StagedPart {
+    pub(crate) task_id: String,
+    /// Of the task in its file, from 0.
+    pub(crate) number: u32,
+    /// The indexes of its entries, if none is left out.
+    pub(crate) entries: u32,
+    /// How many blocks the store has, including those of the running commit.
+    pub(crate) staged: u32,
+    /// The blocks that follow those, once they are taken.
+    pub(crate) blocks: Vec<PackedBlock>,
 }
 
 /// A running commit of blocks.
@@ -49,23 +68,23 @@ struct Commit {
 }
 
 impl Staging {
-    pub(super) fn new(state: &AppState, caller: &Caller) -> Result<Self, Problem> {
-        Ok(Self {
+    pub(crate) fn new(state: &AppState, caller: &Caller) -> Self {
+        Self {
             state: state.clone(),
             domain: caller.domain_id,
             key: caller.key_id.clone(),
-            task_id: new_task_id(state.clock.now())?,
             own_urls: Arc::default(),
-            buffered: Vec::new(),
+            parts: Vec::new(),
+            buffered: VecDeque::new(),
             buffered_bytes: 0,
             memory: state.memory.overdraw(Some(caller.domain_id), 0),
-            staged: 0,
+            has_staged: false,
             commit: None,
-        })
+        }
     }
 
     /// Adds the base URLs of the server to the blocks that may contain them. Only issues have URLs.
-    pub(super) fn with_own_urls(mut self, urls: OwnUrls) -> Self {
+    pub(crate) fn with_own_urls(mut self, urls: OwnUrls) -> Self {
         self.own_urls = Arc::new(urls);
         self
     }
@@ -79,28 +98,36 @@ impl Staging {
         self.state.cpu.clone()
     }
 
-    /// The id of the future task.
-    pub(super) fn task_id(&self) -> &str {
-        &self.task_id
-    }
-
-    /// The number of staged blocks, and the buffered blocks that follow them.
-    pub(crate) async fn take(&mut self) -> Result<(u32, Vec<PackedBlock>), Problem> {
+    /// The future tasks with the buffered blocks.
+    pub(crate) async fn take(&mut self) -> Result<Vec<StagedPart>, Problem> {
         self.wait_for_commit().await?;
-        Ok((self.staged, std::mem::take(&mut self.buffered)))
+        let mut parts = self.parts.clone();
+        for (at, block) in self.buffered.drain(..) {
+            parts[at].blocks.push(block);
+        }
+        Ok(parts)
     }
 
-    /// Takes the next blocks. Waits for the store if there are too many to buffer.
-    pub(super) async fn add(&mut self, blocks: Vec<PackedBlock>) -> Result<(), Problem> {
+    /// Notes that the store has accepted the tasks, so that nothing is to be discarded.
+    pub(crate) fn set_accepted(&mut self) {
+        self.has_staged = false;
+    }
+
+    /// Takes the next blocks, none of which has entries of two tasks. Waits for the store if there
+    /// are too many to buffer.
+    pub(crate) async fn add(&mut self, blocks: Vec<PackedBlock>) -> Result<(), Problem> {
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
-        self.buffered.extend(blocks);
+        for block in blocks {
+            let at = self.part_of(&block)?;
+            self.buffered.push_back((at, block));
+        }
         self.buffered_bytes += bytes;
         self.count();
         let total = self.state.upload_memory.add(bytes);
         let config = self.state.config.clone();
         let is_full = total > config.uploads_bytes_held;
         let is_long = self.buffered_bytes > STAGED_FROM_BYTES.min(config.upload_bytes_held);
-        if self.staged == 0 && !is_long && !is_full {
+        if !self.has_staged && !is_long && !is_full {
             return Ok(());
         }
         loop {
@@ -117,6 +144,20 @@ impl Staging {
         }
     }
 
+    /// The position of the part that has the entries of a block. A new task gets its id here.
+    fn part_of(&mut self, block: &PackedBlock) -> Result<usize, Problem> {
+        let number = block.first_index / PAYLOAD_ENTRIES_MAX as u32;
+        if self.parts.last().is_none_or(|part| part.number != number) {
+            let task_id = new_task_id(self.state.clock.now())?;
+            let (entries, staged, blocks) = (0, 0, Vec::new());
+            self.parts.push(StagedPart { task_id, number, entries, staged, blocks });
+        }
+        if let Some(part) = self.parts.last_mut() {
+            part.entries += block.last_index - block.first_index + 1;
+        }
+        Ok(self.parts.len() - 1)
+    }
+
     /// Counts the blocks. They are there already, and the uploads together have a limit of their
     /// own, so they do not wait for memory.
     fn count(&mut self) {
@@ -124,19 +165,20 @@ impl Staging {
         self.memory.set(self.buffered_bytes + running);
     }
 
-    /// Begins to stage the blocks of one commit.
+    /// Begins to stage the blocks of one commit, which belong to one task.
     fn commit(&mut self) {
-        let mut bytes = 0;
-        let count = self.buffered.iter().take_while(|block| {
-            let room = bytes < COMMIT_BYTES;
-            bytes += if room { block.bytes.len() } else { 0 };
-            room
-        });
-        let blocks: Vec<_> = self.buffered.drain(..count.count()).collect();
-        let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-        self.staged = self.staged.saturating_add(count);
+        let Some(at) = self.buffered.front().map(|(at, _)| *at) else { return };
+        let (mut bytes, mut blocks) = (0, Vec::new());
+        while bytes < COMMIT_BYTES
+            && let Some((_, block)) = self.buffered.pop_front_if(|(of, _)| *of == at)
+        {
+            bytes += block.bytes.len();
+            blocks.push(block);
+        }
+        self.has_staged = true;
+        self.parts[at].staged += blocks.len() as u32;
         self.buffered_bytes -= bytes;
-        let (task_id, now) = (self.task_id.clone(), self.state.clock.now());
+        let (task_id, now) = (self.parts[at].task_id.clone(), self.state.clock.now());
         let (domain, key) = (self.domain, Some(self.key.clone()));
         let command = StagePayload { domain, key, task_id, blocks, now };
         let store = self.state.store.clone();
@@ -164,19 +206,23 @@ impl Drop for Staging {
         };
         self.state.upload_memory.remove(self.buffered_bytes + bytes);
         let runtime = tokio::runtime::Handle::try_current();
-        let Some(runtime) = runtime.ok().filter(|_| self.staged > 0) else { return };
+        let Some(runtime) = runtime.ok().filter(|_| self.has_staged) else { return };
         let (store, domain) = (self.state.store.clone(), self.domain);
-        let task_id = std::mem::take(&mut self.task_id);
+        let staged = std::mem::take(&mut self.parts).into_iter().filter(|part| part.staged > 0);
+        let ids: Vec<_> = staged.map(|part| part.task_id).collect();
         runtime.spawn(async move {
             // Discarding must follow the commit, or its blocks would remain.
             if let Some(running) = running {
                 drop(running.await);
             }
-            match store.discard_staged(domain, &task_id).await {
-                // The next server that starts removes the blocks.
-                Ok(()) | Err(StoreError::Closed) => {}
-                Err(error) => {
-                    tracing::warn!(%error, "an upload was not discarded and waits for a purge");
+            for id in ids {
+                match store.discard_staged(domain, &id).await {
+                    Ok(()) => {}
+                    // The next server that starts removes the blocks.
+                    Err(StoreError::Closed) => return,
+                    Err(error) => {
+                        tracing::warn!(%error, "an upload was not discarded and waits for a purge");
+                    }
                 }
             }
         });

@@ -1,6 +1,6 @@
-//! `GET …/bulk_actions/{task_id}`: the task record at once, after a wait, or as a stream of events,
-//! one per change. A caller that waits always receives a record: the completed one, or the current
-//! one when the time is up or the server stops.
+//! `GET …/bulk_actions/{task_id}` and `GET …/imports/{import_id}`: the record at once,
+//! after a wait, or as a stream of events, one per change. A caller that waits always receives a
+//! record: the completed one, or the current one when the time is up or the server stops.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use http::{HeaderMap, header};
 
 use super::follower::Follower;
 use super::path::OwnTask;
-use super::view::TaskView;
 use crate::http::accept::Accept;
 use crate::http::base_url::BaseUrl;
 use crate::http::connection::LongAnswer;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
+use crate::imports::View;
 use crate::state::AppState;
 
 /// The query parameters of the call.
@@ -38,27 +38,27 @@ pub(crate) async fn status(
     base: BaseUrl,
 ) -> Result<Response, Problem> {
     let wait = wait(&query)?;
-    let OwnTask { caller, task } = own;
+    let OwnTask { caller, subject } = own;
     if wants_events(&headers) {
-        let events = Sse::new(events(Follower::new(&state, caller, task), base));
+        let events = Sse::new(events(Follower::new(&state, caller, subject), base));
         let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
         let mut response = ([(header::VARY, "Accept")], events.keep_alive(alive)).into_response();
         response.extensions_mut().insert(LongAnswer);
         return Ok(response);
     }
     let domain = caller.domain_name.clone();
-    let task = if wait.is_zero() {
-        task
+    let subject = if wait.is_zero() {
+        subject
     } else {
-        let mut follower = Follower::new(&state, caller, task);
+        let mut follower = Follower::new(&state, caller, subject);
         let completed = async {
             while follower.advance().await? {}
             Ok::<_, Problem>(())
         };
         tokio::time::timeout(wait, completed).await.unwrap_or(Ok(()))?;
-        follower.task
+        follower.subject
     };
-    let view = TaskView::new(&task, &domain, &base);
+    let view = View::new(&subject, &domain, &base);
     Ok(([(header::VARY, "Accept")], Json(view)).into_response())
 }
 
@@ -90,7 +90,7 @@ fn events(
         if !is_first && !follower.advance().await.unwrap_or(false) {
             return None;
         }
-        let view = TaskView::new(&follower.task, follower.domain_name(), &base);
+        let view = View::new(&follower.subject, follower.domain_name(), &base);
         let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
         Some((Ok(event), (follower, base, false)))
     })

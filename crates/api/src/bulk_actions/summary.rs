@@ -1,14 +1,16 @@
-//! `GET …/{task_id}/errors/summary`: the faults of a task in groups of one code at one pointer, the
-//! largest group first. Array indexes in pointers count literally, so that the pointer of a group
-//! is one that its records have and that the filter `pointer` takes. `…/warnings/summary`: the
-//! warnings of its results in groups of one code. Invariant: a hostile payload has a million
-//! groups, so that counting holds a few bytes of each and only the answer has their texts.
+//! `GET …/{task_id}/errors/summary`: the faults of a task or import in groups of one code at one
+//! pointer, the largest group first. Array indexes in pointers count literally, so that the pointer
+//! of a group is one that its records have and that the filter `pointer` takes.
+//! `…/warnings/summary`: the warnings of its results in groups of one code. Invariant: a hostile
+//! payload has a million groups, so that counting holds a few bytes of each and only the answer has
+//! their texts.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use caseload_model::ids::DomainId;
 use caseload_model::json::write_string;
 use caseload_store::StoreError;
 use http::{HeaderMap, HeaderValue, header};
@@ -17,6 +19,7 @@ use super::error_record::{Finding, Findings, index_of, records};
 use super::path::OwnTask;
 use super::record_file::DOWNLOAD_BYTES;
 use super::records::check_readable;
+use super::subject::Parts;
 use crate::http::csv::{DamagedRecord, find, members};
 use crate::http::etag::{has_already, of_text, unchanged};
 use crate::http::problem::Problem;
@@ -56,21 +59,22 @@ async fn summary(
     of: Findings,
 ) -> Result<Response, Problem> {
     Problem::check(query.unknown(&[]))?;
-    check_readable(&own.task, state)?;
-    let tag = of_text(&format!("{of:?} {} {:?}", own.task.id, own.task.completed_at));
+    check_readable(&own.subject, state)?;
+    let (id, completed) = (&own.subject.task.id, own.subject.task.completed_at);
+    let tag = of_text(&format!("{of:?} {id} {completed:?}"));
     if has_already(headers, &tag) {
         return Ok(unchanged(&format!("W/{tag}")));
     }
     let mut memory = state.memory.take(Some(own.caller.domain_id), DOWNLOAD_BYTES).await?;
     let reading = async {
         let mut counting = Counting::new(of);
-        let mut blocks = Blocks { state, own, of, next: Some(0) };
+        let mut blocks = Blocks::new(state, own, of);
         while let Some(lines) = blocks.next().await? {
             counting = blocks.work(move || counting.count(&lines)).await?;
             memory.grow_to(DOWNLOAD_BYTES + GROUP_BYTES * counting.groups.len()).await?;
         }
         let mut summary = counting.summary();
-        let mut blocks = Blocks { state, own, of, next: Some(0) };
+        let mut blocks = Blocks::new(state, own, of);
         while !summary.is_complete()
             && let Some(lines) = blocks.next().await?
         {
@@ -87,23 +91,28 @@ async fn summary(
     Ok(response)
 }
 
-/// Reads the records of a task that have the findings, block by block.
+/// Reads the records that have the findings, block by block.
 struct Blocks<'c> {
     state: &'c AppState,
-    own: &'c OwnTask,
+    domain: DomainId,
+    parts: Parts,
     of: Findings,
     next: Option<u32>,
 }
 
-impl Blocks<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
-        let (OwnTask { caller, task }, kind) = (self.own, self.of.kind());
+impl<'c> Blocks<'c> {
+    fn new(state: &'c AppState, own: &OwnTask, of: Findings) -> Self {
+        let OwnTask { caller, subject } = own;
         // The results of other tasks are whole profiles.
-        let Some(from) = self.next.filter(|_| self.of == Findings::Errors || task.warnings > 0)
-        else {
-            return Ok(None);
-        };
-        let block = self.state.store.record_block(caller.domain_id, &task.id, kind, from).await?;
+        let has_some = of == Findings::Errors || subject.task.warnings > 0;
+        let (domain, parts) = (caller.domain_id, subject.parts());
+        Self { state, domain, parts, of, next: has_some.then_some(0) }
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        let Some(from) = self.next else { return Ok(None) };
+        let (store, kind) = (&*self.state.store, self.of.kind());
+        let block = self.parts.record_block(store, self.domain, kind, from).await?;
         self.next = block.as_ref().map(|block| block.next_index);
         Ok(block.map(|block| block.lines))
     }

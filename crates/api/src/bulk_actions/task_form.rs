@@ -9,6 +9,7 @@ use caseload_model::task::{self, Action, Family};
 
 use super::path::BulkPath;
 use super::staging::Staging;
+use super::subject::SubjectKind;
 use super::upload::{Payload, Upload};
 use crate::http::auth::Caller;
 use crate::http::form::body::FormKind;
@@ -332,6 +333,7 @@ impl TaskForm {
     }
 }
 
+/// An action of the path of `family`.
 fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Result<Action, Fault> {
     let accepted = Action::of_family(family).map(Action::as_str).collect::<Vec<_>>().join(", ");
     let Some(value) = value.filter(|value| !value.is_empty()) else {
@@ -343,7 +345,7 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
         Some(action) if action.family() == family => return Ok(action),
         Some(action) => format!(
             "{word} belongs to the path {}; this path accepts {accepted}",
-            BulkPath::of(domain, action.family())
+            BulkPath::of(domain, action.family(), SubjectKind::Task)
         ),
         None => {
             let shown: String = word.chars().take(100).collect();
@@ -354,7 +356,7 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
 }
 
 /// A truth value, false without a value; `meaning` names the meaning of `true`.
-fn read_boolean(name: &str, value: Option<&[u8]>, meaning: &str) -> Result<bool, Fault> {
+pub(crate) fn read_boolean(name: &str, value: Option<&[u8]>, meaning: &str) -> Result<bool, Fault> {
     let Some(value) = value else { return Ok(false) };
     let word = String::from_utf8_lossy(value);
     boolean_word(&word).ok_or_else(|| {

@@ -4,11 +4,12 @@
 use std::ops::Not;
 
 use caseload_model::ids::DomainName;
-use caseload_model::task::{Counts, Outcome, Submitter, Task, TaskStatus};
+use caseload_model::task::{Counts, Family, Outcome, Submitter, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use serde::Serialize;
 
 use super::path::BulkPath;
+use super::subject::SubjectKind;
 use crate::http::base_url::BaseUrl;
 
 #[expect(clippy::struct_excessive_bools, reason = "they are members of the record")]
@@ -47,17 +48,17 @@ pub(crate) struct TaskView {
     server_deaths: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_try_at: Option<UnixMillis>,
-    pub(super) links: Links,
+    pub(crate) links: Links,
 }
 
 #[derive(Debug, Serialize)]
-struct SubmitterView {
+pub(crate) struct SubmitterView {
     key_id: String,
     key_name: String,
 }
 
 #[derive(Debug, Serialize)]
-struct CountsView {
+pub(crate) struct CountsView {
     total: u32,
     succeeded: u32,
     failed: u32,
@@ -65,19 +66,30 @@ struct CountsView {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Links {
+pub(crate) struct Links {
     #[serde(rename = "self")]
-    pub(super) this: String,
+    pub(crate) this: String,
     results: String,
     errors: String,
 }
 
+impl Links {
+    /// Those of the task or import with this id.
+    pub(crate) fn new(
+        domain: &DomainName,
+        (family, kind): (Family, SubjectKind),
+        id: &str,
+        base: &BaseUrl,
+    ) -> Self {
+        let this = base.of_path(&format!("{}/{id}", BulkPath::of(domain, family, kind)));
+        Self { results: format!("{this}/results"), errors: format!("{this}/errors"), this }
+    }
+}
+
 impl TaskView {
-    pub(super) fn new(task: &Task, domain: &DomainName, base: &BaseUrl) -> Self {
-        let path = BulkPath::of(domain, task.action.family());
-        let this = base.of_path(&format!("{path}/{}", task.id));
-        let links =
-            Links { results: format!("{this}/results"), errors: format!("{this}/errors"), this };
+    pub(crate) fn new(task: &Task, domain: &DomainName, base: &BaseUrl) -> Self {
+        let of = (task.action.family(), SubjectKind::Task);
+        let links = Links::new(domain, of, &task.id, base);
         Self {
             task_id: task.id.clone(),
             action: task.action.as_str(),

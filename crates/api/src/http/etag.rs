@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use caseload_model::issue::ListVersion;
-use caseload_store::TaskPage;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
@@ -28,12 +27,6 @@ pub(crate) fn of_version(version: &ListVersion, shown: &str) -> String {
     let mut digest = Sha256::new_with_prefix(version);
     digest.update(format!("{RENDERING} {shown}"));
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.finalize()[..12]))
-}
-
-/// A strong tag, with its quotes, of a page of tasks. A task has no version: its tag covers all
-/// that is known of it.
-pub(crate) fn of_tasks(page: &TaskPage, shown: &str) -> String {
-    of_text(&format!("{page:?} {shown}"))
 }
 
 /// A strong tag, with its quotes, of an answer that depends on these values alone.

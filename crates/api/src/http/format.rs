@@ -20,7 +20,7 @@ pub(crate) const LINES: [&str; 3] =
     ["application/x-ndjson", "application/jsonl", "application/ndjson"];
 const JSON: &str = "application/json";
 pub(crate) const PROBLEM: &str = "application/problem+json";
-const CSV: &str = "text/csv";
+pub(crate) const CSV: &str = "text/csv";
 
 /// The media types of JSON, and each with its charset: some clients read a text without one as
 /// Latin-1.

@@ -183,6 +183,11 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
             Some("payload"),
             "the payload has more than 10000 entries; send them in several requests",
         ),
+        ErrorCode::RoundedIds => (
+            Some("file"),
+            "all 6 ids in column \"uid\" have 15 digits or more and end in 0, as they do after a \
+             spreadsheet has rounded them; export the file again, and keep the ids as text",
+        ),
         ErrorCode::TooMany => {
             (Some("tags"), "1001 tags are too many: an issue may have at most 1000")
         }

@@ -47,6 +47,12 @@ mod heads;
 mod health {
     mod get;
 }
+mod imports {
+    mod create;
+    mod parts;
+    mod preview;
+    mod support;
+}
 mod issues {
     mod counts;
     mod create;
@@ -87,6 +93,7 @@ mod quotas;
 mod rates;
 mod real_server;
 mod revoked;
+mod scripted_imports;
 mod scripted_store;
 mod server;
 mod shutdown;

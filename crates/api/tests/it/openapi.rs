@@ -48,6 +48,7 @@ async fn every_path_has_exactly_the_described_methods() {
             .replace("{domain}", "acme")
             .replace("{issue_id}", "1")
             .replace("{core_profile_id}", "1")
+            .replace("{import_id}", "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22")
             .replace("{task_id}", "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22");
         let answer = server.request(unheard.clone(), &path).send().await.unwrap();
         assert_eq!(answer.status(), 405, "{template}");

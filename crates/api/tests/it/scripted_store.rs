@@ -1,32 +1,35 @@
 //! A store double: it holds keys and tasks in memory, returns the records and pages that a test has
 //! set, and fails on request. It runs no tasks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::import::Import;
 use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
-use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskOrigin, TaskStatus};
+use caseload_model::task::{
+    Action, Counts, Family, Outcome, PAYLOAD_ENTRIES_MAX, Task, TaskOrigin, TaskStatus,
+};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
     CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateImport, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain,
-    DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue,
-    GetProfile, Idempotent, ImportPage, Imports, IndexTexts, IssueCounts, IssuePage, IssueStep,
-    Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, NewImport, PackedBlock, Payloads,
-    ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    RenderedProfile, SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles,
-    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
+    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
+    DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
+    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind,
+    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
+
+use crate::scripted_imports::ScriptedImports;
 
 /// The time of the tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
@@ -43,6 +46,7 @@ pub(crate) struct ScriptedStore {
     pub(crate) is_still: AtomicBool,
     pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
     pub(crate) created: Mutex<Vec<CreateTask>>,
+    pub(crate) imports: ScriptedImports,
     /// Staged blocks in their order.
     pub(crate) staged: Mutex<Vec<StagePayload>>,
     /// The ids of tasks whose staged blocks were discarded.
@@ -150,13 +154,21 @@ impl ScriptedStore {
         self.may_fail().and(fault.map_or(Ok(()), |fault| Err(fault())))
     }
 
-    fn may_fail(&self) -> Result<(), StoreError> {
+    pub(crate) fn may_fail(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap();
         fault.map_or(Ok(()), |fault| Err(fault()))
     }
 }
 
-fn created(id: &str, action: Action, total: u32) -> Task {
+/// The first index of the part of an import that has these records.
+fn first_of_part(lines: &[u8]) -> u32 {
+    let record = serde_json::Deserializer::from_slice(lines).into_iter::<serde_json::Value>();
+    let index = record.flatten().next().and_then(|record| record["index"].as_u64());
+    let part = index.unwrap_or_default() as usize / PAYLOAD_ENTRIES_MAX;
+    (part * PAYLOAD_ENTRIES_MAX) as u32
+}
+
+pub(crate) fn created(id: &str, action: Action, total: u32) -> Task {
     Task {
         id: id.to_owned(),
         action,
@@ -195,7 +207,6 @@ impl Admin for ScriptedStore {
     unscripted! {
         create_domain(command: CreateDomain) -> Domain;
         domains() -> Vec<Domain>;
-        domain(name: &DomainName) -> Option<Domain>;
         set_desk(domain: DomainId, desk: Desk) -> ();
         set_limits(domain: DomainId, limits: DomainLimits) -> ();
         set_placeholders(domain: DomainId, list: Option<String>) -> ();
@@ -219,6 +230,10 @@ impl Admin for ScriptedStore {
         Box::pin(async move { Ok(self.keys.lock().unwrap().get(&hash).cloned()) })
     }
 
+    fn domain(&self, _: &DomainName) -> StoreFuture<'_, Option<Domain>> {
+        Box::pin(async { Ok(None) })
+    }
+
     fn touch_key(&self, _: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
         self.touched.lock().unwrap().push((id.to_owned(), at));
         Box::pin(async { Ok(()) })
@@ -226,18 +241,19 @@ impl Admin for ScriptedStore {
 }
 
 impl Payloads for ScriptedStore {
-    unscripted! {
-        payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
-        desk_addresses(domain: DomainId) -> DeskAddresses;
+    fn payload_block(
+        &self,
+        _: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let blocks = self.blocks_of(task_id);
+        let block = blocks.into_iter().find(|block| block.last_index >= from_index);
+        Box::pin(async move { block.map(|block| unpack_block(&block.bytes)).transpose() })
     }
-}
 
-impl Imports for ScriptedStore {
-    unscripted! {
-        create_import(command: CreateImport) -> Idempotent<NewImport>;
-        import(domain: DomainId, family: Family, id: &str) -> Option<Import>;
-        list_imports(request: ListTasks) -> ImportPage;
-        cancel_import(command: CancelTask) -> Import;
+    fn desk_addresses(&self, _: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        Box::pin(async { Ok(DeskAddresses::default()) })
     }
 }
 
@@ -247,9 +263,20 @@ impl Submit for ScriptedStore {
             -> Option<([u8; 32], StoredAnswer)>;
         list_tasks(request: ListTasks) -> TaskPage;
         cancel_task(command: CancelTask) -> Task;
-        retry_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
-        whole_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
-        entry_states(domain: DomainId, task_id: &str) -> EntryStates;
+    }
+
+    /// All entries: no task of this store has processed any.
+    fn retry_payload(&self, _: DomainId, id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let blocks = self.blocks_of(id);
+        Box::pin(async { Ok(blocks) })
+    }
+
+    fn whole_payload(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        self.retry_payload(domain, id)
+    }
+
+    fn entry_states(&self, _: DomainId, _: &str) -> StoreFuture<'_, EntryStates> {
+        Box::pin(async { Ok(EntryStates { failed: BTreeSet::new(), unprocessed_from: 0 }) })
     }
 
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
@@ -298,7 +325,7 @@ impl Submit for ScriptedStore {
             self.records_may_fail()?;
             let records = self.records.lock().unwrap();
             let blocks = records.get(&key).map(Vec::as_slice).unwrap_or_default();
-            let lines = blocks.get(from_index as usize).cloned();
+            let lines = blocks.get(from_index as usize % PAYLOAD_ENTRIES_MAX).cloned();
             Ok(lines.map(|lines| RecordBlock { lines, next_index: from_index + 1 }))
         })
     }
@@ -315,7 +342,7 @@ impl Submit for ScriptedStore {
             let records = self.records.lock().unwrap();
             let blocks = records.get(&key).map(Vec::as_slice).unwrap_or_default();
             let size = |(at, lines): (usize, &Vec<u8>)| RecordBlockSize {
-                first_index: at as u32,
+                first_index: first_of_part(lines) + at as u32,
                 bytes: lines.len() as u64,
             };
             Ok(blocks.iter().enumerate().map(size).collect())

@@ -81,6 +81,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_BODY_LIMIT", value_name = "BYTES", default_value = "134217728",
           value_parser = RangedU64ValueParser::<usize>::new().range(1024..=1 << 40))]
     body_limit: usize,
+    /// Largest file of an import, before and after decompression
+    #[arg(long, env = "CASELOAD_IMPORT_LIMIT", value_name = "BYTES", default_value = "2147483648",
+          value_parser = clap::value_parser!(u64).range(1024..=1 << 40))]
+    import_limit: u64,
     /// Largest attachment
     #[arg(long, env = "CASELOAD_ATTACHMENT_LIMIT", value_name = "BYTES",
           default_value = "26214400",
@@ -142,6 +146,7 @@ impl LimitArgs {
             connections_max,
             connections_per_domain: self.domain_connections,
             body_bytes_max: self.body_limit,
+            import_bytes_max: self.import_limit,
             attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
             idle_timeout: Duration::from_secs(self.idle_timeout),

@@ -1,10 +1,10 @@
-//! Of the five sizes of a request, the body and the attachment can be configured; the entries and
-//! the message body have fixed limits.
+//! Of the sizes of a request, those of the body, the file of an import and the attachment can be
+//! configured; the entries and the message body have fixed limits.
 
 use crate::common::{Server, Workdir, transcript_of};
 
 #[test]
-fn body_and_attachment_are_the_two_sizes_that_can_be_configured() {
+fn body_file_and_attachment_are_the_sizes_that_can_be_configured() {
     let workdir = Workdir::new();
     let help = workdir.good(&["serve", "--help"]);
     let sizes: Vec<&str> = help
@@ -13,7 +13,7 @@ fn body_and_attachment_are_the_two_sizes_that_can_be_configured() {
         .filter(|(_, unit)| *unit == "<BYTES>")
         .map(|(flag, _)| flag)
         .collect();
-    assert_eq!(sizes, ["--body-limit", "--attachment-limit"]);
+    assert_eq!(sizes, ["--body-limit", "--import-limit", "--attachment-limit"]);
     for flag in ["--entry-limit", "--profile-limit", "--issue-limit", "--message-limit"] {
         let output = workdir.run(&["serve", flag, "1000"]);
         assert_eq!(output.status.code(), Some(2), "{flag}: {}", transcript_of(&output));

@@ -9,6 +9,6 @@ pub struct ParameterFault {
     /// The name as the caller spelled it.
     pub parameter: String,
     pub code: ErrorCode,
-    /// What is wrong and what would be right, as a sentence.
+    /// The fault and its correction, as a sentence.
     pub detail: String,
 }

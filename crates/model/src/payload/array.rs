@@ -59,7 +59,7 @@ pub(super) struct ArraySplitter {
     position: PayloadPosition,
     /// The first bytes of a character whose rest has not arrived.
     cut: Vec<u8>,
-    builder: BlockBuilder,
+    pub(super) builder: BlockBuilder,
 }
 
 #[derive(Debug)]

@@ -109,6 +109,15 @@ impl BlockBuilder {
         self.block.bytes.capacity()
     }
 
+    /// Adds the last block without the open entry, and returns the number of entries.
+    pub(super) fn finish_cut(mut self, blocks: &mut Vec<Block>) -> u32 {
+        self.discard();
+        if !self.block.entries.is_empty() {
+            blocks.push(self.block);
+        }
+        u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+
     /// Adds the last block and returns the number of entries.
     pub fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
         let (code, detail) = if self.count == 0 {

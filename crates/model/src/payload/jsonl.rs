@@ -15,7 +15,7 @@ pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The splitter. Its memory is bounded by the block size and the entry limit.
 #[derive(Debug)]
 pub struct JsonlSplitter {
-    builder: BlockBuilder,
+    pub(super) builder: BlockBuilder,
     /// Bytes of the byte order mark so far; `None` after the start.
     bom: Option<usize>,
     /// Lines ended so far.

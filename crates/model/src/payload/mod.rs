@@ -106,7 +106,7 @@ impl Block {
 #[error("{detail}")]
 pub struct PayloadFault {
     pub code: ErrorCode,
-    /// What is wrong and what would be right, as a sentence for the caller.
+    /// The fault and its correction, as a sentence for the caller.
     pub detail: String,
     /// The 1-based line of the file with the fault.
     pub line: Option<u32>,

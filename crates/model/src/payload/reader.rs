@@ -83,6 +83,12 @@ impl PayloadReader {
         self.array.as_ref().map_or_else(|| self.lines.count(), ArraySplitter::count)
     }
 
+    /// Ends the reading in the middle of a file, without the entry that is open.
+    pub fn finish_cut(self, blocks: &mut Vec<Block>) -> u32 {
+        let builder = self.array.map_or_else(|| self.lines.builder, |array| array.builder);
+        builder.finish_cut(blocks)
+    }
+
     /// Ends the payload and returns the number of entries. The last block is added to `blocks`.
     pub fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
         match (self.array, self.start) {

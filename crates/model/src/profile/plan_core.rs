@@ -154,8 +154,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             let field = if has_core_id(&json) { self.action.id_field() } else { "identities" };
             let value = json.get(field).cloned().unwrap_or(Json::Null);
             let detail = format!(
-                "an earlier entry of the file has changed {} already: if these are two people, give \
-                 each an id or an identity of their own, and else one entry for both",
+                "an earlier entry of the file has changed {} already: give each person one entry, \
+                 and two people identities of their own",
                 name_of(id)
             );
             let code = EntryWarningCode::RepeatedId;

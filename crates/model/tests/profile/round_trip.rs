@@ -221,7 +221,9 @@ proptest! {
         let owners: HashMap<_, _> = profile.identities.iter().map(|k| (k.clone(), id)).collect();
         let (bytes, mut ids) = (&again.bytes, NewIds::From(1));
         let patches = prepare_core_patches(action, &again, &Placeholders::default());
-        let plan = plan_core_patches(action, bytes, &patches, &records, &owners, &BTreeSet::new(), &mut ids);
+        let earlier = BTreeSet::new();
+        let plan =
+            plan_core_patches(action, bytes, &patches, &records, &owners, &earlier, &mut ids);
         prop_assert_eq!(outcomes(&plan.records), unchanged(3));
         prop_assert!(plan.changed.is_empty());
     }

@@ -12,7 +12,7 @@ use caseload_model::profile::{
     prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
     prepare_core_patches, prepare_creates,
 };
-use caseload_model::record::{PreparedEntry, Rejection};
+use caseload_model::record::{EntryFault, EntryWarning, PreparedEntry, Rejection};
 use caseload_model::task::Action;
 
 /// What validation knows of the domain of a task.
@@ -67,6 +67,16 @@ macro_rules! chunk_work {
             fn add_notes(&mut self, block: &Block) {
                 match self {
                     $(Self::$action(entries) => add_notes(Action::$action, block, entries),)+
+                }
+            }
+
+            /// The faults and the warnings that validation found in the entry at a position.
+            pub fn findings(&self, at: usize) -> (&[EntryFault], &[EntryWarning]) {
+                match self {
+                    $(Self::$action(entries) => {
+                        let PreparedEntry { item, warnings, .. } = &entries[at];
+                        (item.as_ref().err().map_or(&[], |why| &why.faults[..]), warnings)
+                    })+
                 }
             }
 

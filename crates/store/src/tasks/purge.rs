@@ -1,6 +1,6 @@
 //! Purging expired rows in steps that take a few milliseconds, so that other writes hardly wait:
-//! some blocks of a completed task or of an upload that was given up, some of the state of a dry run,
-//! a file that no message claimed, or some idempotency keys.
+//! some blocks of a completed task or of an upload that was given up, some of the state of a dry
+//! run, a file that no message claimed, or some idempotency keys.
 //! The rows of tasks stay. Blocks go an hour after their task's `expires_at`, so that a download
 //! that began before it is not cut short; after `expires_at` no download begins.
 

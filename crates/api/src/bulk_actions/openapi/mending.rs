@@ -5,7 +5,8 @@ use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::task::{Family, Outcome};
 use serde_json::{Map, Value, json};
 
-use super::paths::FamilyPaths;
+use super::paths::BulkPaths;
+use crate::bulk_actions::SubjectKind;
 use crate::bulk_actions::summary::SUMMARY_GROUPS_MAX;
 use crate::http::format::LINES;
 use crate::openapi::json::{array, integer, names, object, record, schema, string, text};
@@ -14,18 +15,20 @@ use crate::openapi::parameters::{BOUND_FORMS, OTHER_LISTS, bound, query, query_w
 
 pub(super) fn paths() -> Value {
     let all = Family::ALL.iter().flat_map(|family| {
-        let paths = FamilyPaths::of(*family);
-        let one = |rest: &str| {
-            format!("/v2/{{domain}}/{}/bulk_actions/{{task_id}}{rest}", family.as_str())
-        };
-        [
-            (one("/run"), json!({"post": run(&paths)})),
-            (one("/payload"), json!({"get": payload(&paths)})),
-            (one("/errors/summary"), json!({"get": summary(&paths)})),
-            (one("/warnings/summary"), json!({"get": warnings(&paths)})),
-        ]
+        let paths = BulkPaths::of(*family, SubjectKind::Task);
+        let payload = (paths.one("/payload"), json!({"get": payload(&paths)}));
+        shared(&paths).into_iter().chain([payload])
     });
     Value::Object(all.collect::<Map<_, _>>())
+}
+
+/// The paths that a task and an import have.
+pub(crate) fn shared(paths: &BulkPaths) -> [(String, Value); 3] {
+    [
+        (paths.one("/run"), json!({"post": run(paths)})),
+        (paths.one("/errors/summary"), json!({"get": summary(paths)})),
+        (paths.one("/warnings/summary"), json!({"get": warnings(paths)})),
+    ]
 }
 
 pub(super) fn parameters() -> Value {
@@ -37,6 +40,11 @@ pub(super) fn parameters() -> Value {
             "dry_run",
             "Whether to list only dry runs, or only the other tasks.",
             json!({"type": "boolean"}),
+        ),
+        "parent_import_id": query(
+            "parent_import_id",
+            "The retries and the runs of this import.",
+            json!({"type": "string"}),
         ),
         "parent_task_id": query(
             "parent_task_id",
@@ -183,7 +191,8 @@ fn warning_summary() -> Value {
     )
 }
 
-fn payload(paths: &FamilyPaths) -> Value {
+/// Entries as lines.
+pub(crate) fn entry_lines() -> Value {
     let lines = json!({
         "schema": text("One entry per line."),
         "example": "{\"identities\":[{\"email\":\"ada@example.org\"}],\"age\":-1}\n",
@@ -197,6 +206,11 @@ fn payload(paths: &FamilyPaths) -> Value {
     for media_type in LINES {
         content[media_type] = content["text/plain"].clone();
     }
+    content
+}
+
+fn payload(paths: &BulkPaths) -> Value {
+    let content = entry_lines();
     paths
         .operation(
             "get",
@@ -214,7 +228,7 @@ fn payload(paths: &FamilyPaths) -> Value {
         .build()
 }
 
-fn summary(paths: &FamilyPaths) -> Value {
+fn summary(paths: &BulkPaths) -> Value {
     let example = json!({
         "faults": 41,
         "entries": 40,
@@ -233,13 +247,13 @@ fn summary(paths: &FamilyPaths) -> Value {
     summary_of(
         paths,
         "ErrorSummary",
-        "Get the faults of a task in groups",
+        &format!("Get the faults of {} in groups", paths.one_of()),
         "Groups of one code at one pointer, the largest first, at most 100.",
         example,
     )
 }
 
-fn warnings(paths: &FamilyPaths) -> Value {
+fn warnings(paths: &BulkPaths) -> Value {
     let example = json!({
         "warnings": 12,
         "entries": 12,
@@ -258,14 +272,14 @@ fn warnings(paths: &FamilyPaths) -> Value {
     summary_of(
         paths,
         "WarningSummary",
-        "Get the warnings of a task in groups",
+        &format!("Get the warnings of {} in groups", paths.one_of()),
         "The oddities of entries that succeeded, or would succeed, in groups of one code.",
         example,
     )
 }
 
 fn summary_of(
-    paths: &FamilyPaths,
+    paths: &BulkPaths,
     name: &str,
     title: &str,
     description: &str,
@@ -273,7 +287,7 @@ fn summary_of(
 ) -> Value {
     paths
         .operation("get", name, title, description)
-        .takes(["task_id", "If-None-Match"])
+        .takes([paths.id(), "If-None-Match"])
         .answers(200, "The groups.", &["ETag"], &json_content(schema(name), example))
         .answers(304, "The caller already has the groups.", &["ETag"], &Value::Null)
         .fails(&QUERY[..3])
@@ -282,12 +296,12 @@ fn summary_of(
         .build()
 }
 
-fn run(paths: &FamilyPaths) -> Value {
+fn run(paths: &BulkPaths) -> Value {
     paths.again(
         "run",
         "Run a dry run for real",
-        "A new task with the payload of a completed dry run. A dry run is run at most once. Needs \
-         the access that creating the real task needs.",
+        "Runs the entries of a completed dry run, at most once. Needs the access that the real \
+         effect needs.",
         &[ErrorCode::AlreadyRun, ErrorCode::NotADryRun],
     )
 }

@@ -5,11 +5,11 @@
     reason = "the macro that writes JSON takes references; calls that pass values read better"
 )]
 
-mod mending;
-mod paths;
+pub(crate) mod mending;
+pub(crate) mod paths;
 mod profiles;
 mod records;
-mod task;
+pub(crate) mod task;
 
 use serde_json::Value;
 

@@ -1,71 +1,114 @@
-//! The paths of bulk action tasks: the same operations for actions on profiles and for actions on
-//! issues.
+//! The paths of bulk action tasks, and the operations that an import has as well: the same for
+//! profiles and for issues.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::task::{Action, Family};
 use serde_json::{Map, Value, json};
 
 use super::records;
-use super::task::{TASK_ID, completed_example, task_example};
+use super::task::{TASK_ID, complete, task_example};
+use crate::bulk_actions::SubjectKind;
+use crate::imports::import_example;
 use crate::openapi::json::{schema, text};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
-    let all = Family::ALL.iter().flat_map(|family| FamilyPaths::of(*family).paths());
+    let all = Family::ALL.iter().flat_map(|family| {
+        let paths = BulkPaths::of(*family, SubjectKind::Task);
+        let own = [(paths.all(), json!({"get": paths.list(), "post": paths.create()}))];
+        own.into_iter().chain(paths.shared())
+    });
     Value::Object(all.collect::<Map<_, _>>())
 }
 
-/// The differences between the two paths.
-pub(super) struct FamilyPaths {
-    family: Family,
+/// The differences between the paths of profiles and of issues, of tasks and of imports.
+pub(crate) struct BulkPaths {
+    pub(crate) family: Family,
+    kind: SubjectKind,
     tag: &'static str,
     /// The last part of the operation ids.
     noun: &'static str,
-    form: &'static str,
-    upload: &'static str,
-    body: &'static str,
-    action: Action,
+    /// The parameter with the id.
+    id: &'static str,
+    /// The schema of the record.
+    record: &'static str,
+    pub(crate) action: Action,
 }
 
-impl FamilyPaths {
-    pub(super) const fn of(family: Family) -> Self {
-        match family {
-            Family::Identity => Self {
-                family,
-                tag: "profile tasks",
-                noun: "ProfileTask",
-                form: "IdentityTaskForm",
-                upload: "IdentityTaskUpload",
-                body: "IdentityTaskJson",
-                action: Action::CreateCoreProfiles,
-            },
-            Family::Issues => Self {
-                family,
-                tag: "issue tasks",
-                noun: "IssueTask",
-                form: "IssueTaskForm",
-                upload: "IssueTaskUpload",
-                body: "IssueTaskJson",
-                action: Action::ImportIssues,
-            },
-        }
+impl BulkPaths {
+    pub(crate) const fn of(family: Family, kind: SubjectKind) -> Self {
+        let (tag, noun, action) = match (family, kind) {
+            (Family::Identity, SubjectKind::Task) => {
+                ("profile tasks", "ProfileTask", Action::CreateCoreProfiles)
+            }
+            (Family::Issues, SubjectKind::Task) => {
+                ("issue tasks", "IssueTask", Action::ImportIssues)
+            }
+            (Family::Identity, SubjectKind::Import) => {
+                ("imports", "ProfileImport", Action::CreateCoreProfiles)
+            }
+            (Family::Issues, SubjectKind::Import) => {
+                ("imports", "IssueImport", Action::ImportIssues)
+            }
+        };
+        let (id, record) = match kind {
+            SubjectKind::Task => ("task_id", "Task"),
+            SubjectKind::Import => ("import_id", "Import"),
+        };
+        Self { family, kind, tag, noun, id, record, action }
     }
 
-    fn paths(&self) -> [(String, Value); 6] {
-        let all = format!("/v2/{{domain}}/{}/bulk_actions", self.family.as_str());
-        let one = |rest: &str| format!("{all}/{{task_id}}{rest}");
-        let (results, errors) = (self.results(), self.errors());
+    /// The path of the list.
+    pub(crate) fn all(&self) -> String {
+        format!("/v2/{{domain}}/{}/{}", self.family.as_str(), self.kind.segment())
+    }
+
+    /// A path below that of one record.
+    pub(crate) fn one(&self, rest: &str) -> String {
+        format!("{}/{{{}}}{rest}", self.all(), self.id)
+    }
+
+    /// The paths that a task and an import have.
+    pub(crate) fn shared(&self) -> [(String, Value); 5] {
         [
-            (all.clone(), json!({"get": self.list(), "post": self.create()})),
-            (one(""), json!({"get": self.status()})),
-            (one("/cancel"), json!({"post": self.cancel()})),
-            (one("/retry"), json!({"post": self.retry()})),
-            (one("/results"), json!({"get": results})),
-            (one("/errors"), json!({"get": errors})),
+            (self.one(""), json!({"get": self.status()})),
+            (self.one("/cancel"), json!({"post": self.cancel()})),
+            (self.one("/retry"), json!({"post": self.retry()})),
+            (self.one("/results"), json!({"get": self.results()})),
+            (self.one("/errors"), json!({"get": self.errors()})),
         ]
     }
 
-    pub(super) fn operation(
+    /// A record that has just been accepted.
+    pub(crate) fn example(&self) -> Value {
+        match self.kind {
+            SubjectKind::Task => task_example(self.action),
+            SubjectKind::Import => import_example(self.action),
+        }
+    }
+
+    /// The same, completed.
+    pub(crate) fn completed(&self) -> Value {
+        let mut record = self.example();
+        complete(&mut record);
+        record
+    }
+
+    /// The id of the path as a parameter.
+    pub(crate) const fn id(&self) -> &'static str {
+        self.id
+    }
+
+    const fn word(&self) -> &'static str {
+        self.kind.noun()
+    }
+
+    /// The record as an answer.
+    pub(crate) fn content(&self, example: Value) -> Value {
+        json_content(schema(self.record), example)
+    }
+
+    pub(crate) fn operation(
         &self,
         verb: &str,
         rest: &str,
@@ -77,7 +120,7 @@ impl FamilyPaths {
     }
 
     fn create(&self) -> Value {
-        let task = json_content(schema("Task"), task_example(self.action));
+        let task = self.content(self.example());
         let operation = self.operation(
             "create",
             "",
@@ -116,20 +159,24 @@ impl FamilyPaths {
             Family::Identity => json!({"identities": [{"email": "ada@example.org"}]}),
             Family::Issues => json!({"title": "No mail", "created_at": 1_767_225_600_000_u64}),
         };
+        let [form, upload, body] = match self.family {
+            Family::Identity => ["IdentityTaskForm", "IdentityTaskUpload", "IdentityTaskJson"],
+            Family::Issues => ["IssueTaskForm", "IssueTaskUpload", "IssueTaskJson"],
+        };
         let action = self.action.as_str();
         json!({
             "required": true,
             "content": {
                 "application/json": {
-                    "schema": schema(self.body),
+                    "schema": schema(body),
                     "example": {"action": action, "payload": [entry]},
                 },
                 "application/x-www-form-urlencoded": {
-                    "schema": schema(self.form),
+                    "schema": schema(form),
                     "example": {"action": action, "payload": json!([entry]).to_string()},
                 },
                 "multipart/form-data": {
-                    "schema": schema(self.upload),
+                    "schema": schema(upload),
                     "encoding": {"payload": {"contentType": "application/x-ndjson"}},
                     "example": {"action": action, "payload": format!("{entry}\n")},
                 },
@@ -138,22 +185,23 @@ impl FamilyPaths {
     }
 
     /// The calls that take the id of the answer.
-    fn links(&self) -> Value {
+    pub(crate) fn links(&self) -> Value {
+        let word = self.word();
         let link = |verb: &str, rest: &str, about: &str| {
             json!({
                 "operationId": format!("{verb}{}{rest}", self.noun),
                 "description": about,
                 "parameters": {
                     "domain": "$request.path.domain",
-                    "task_id": "$response.body#/task_id",
+                    self.id: format!("$response.body#/{}", self.id),
                 },
             })
         };
         json!({
-            "status": link("get", "", "The status of the task."),
-            "results": link("get", "Results", "The results of the task, once it is completed."),
-            "errors": link("get", "Errors", "The errors of the task, once it is completed."),
-            "cancel": link("cancel", "", "Ends the task early."),
+            "status": link("get", "", &format!("The status of the {word}.")),
+            "results": link("get", "Results", "The results, once all entries are done."),
+            "errors": link("get", "Errors", "The errors, once all entries are done."),
+            "cancel": link("cancel", "", &format!("Ends the {word} early.")),
             "retry": link("retry", "", "Runs the failed and unprocessed entries again."),
         })
     }
@@ -162,7 +210,7 @@ impl FamilyPaths {
         let example = json!({
             "page": 1,
             "page-size": 100,
-            "tasks": [completed_example(self.action)],
+            "tasks": [self.completed()],
             "total-hits": 1,
             "total-pages": 1,
         });
@@ -170,7 +218,7 @@ impl FamilyPaths {
             Family::Identity => "action-identity",
             Family::Issues => "action-issues",
         };
-        let line = format!("{}\n", completed_example(self.action));
+        let line = format!("{}\n", self.completed());
         let mut page = json_content(schema("TaskEnvelope"), example);
         add_lines(&mut page, "The tasks of the page, one per line.", &line);
         let table = "task_id,action,status\r\n0198f0c2,create_core_profiles,completed\r\n";
@@ -187,9 +235,9 @@ impl FamilyPaths {
     }
 
     fn status(&self) -> Value {
-        let example = completed_example(self.action);
+        let (word, example) = (self.word(), self.completed());
         let event = format!("data: {example}\n\n");
-        let mut content = json_content(schema("Task"), example);
+        let mut content = self.content(example);
         content["text/event-stream"] = json!({
             "schema": text("Each event is one `data:` line with the whole record: one at once, one \
                             per change, and the last one completed."),
@@ -198,29 +246,33 @@ impl FamilyPaths {
         self.operation(
             "get",
             "",
-            "Get the status of a task",
-            "Answers at once; with `wait`, when the task is completed or the time is up; with \
-             `Accept: text/event-stream`, as a stream of its changes.",
+            &format!("Get the status of {}", self.one_of()),
+            &format!(
+                "Answers at once; with `wait`, when the {word} is completed or the time is up; \
+                 with `Accept: text/event-stream`, as a stream of its changes."
+            ),
         )
-        .takes(["task_id", "wait"])
-        .answers(200, "The task.", &[], &content)
+        .takes([self.id, "wait"])
+        .answers(200, "The record.", &[], &content)
         .fails(&QUERY[..3])
         .fails(&[ErrorCode::NotFound])
         .build()
     }
 
     fn cancel(&self) -> Value {
-        let task = json_content(schema("Task"), completed_example(self.action));
+        let (word, record) = (self.word(), self.content(self.completed()));
         self.operation(
             "cancel",
             "",
-            "End a task early",
-            "The task ends after its current chunk; entries that have taken effect remain. Needs \
-             the same access as creating the task.",
+            &format!("End {} early", self.one_of()),
+            &format!(
+                "The {word} ends after its current chunk; entries that have taken effect remain. \
+                 Needs the same access as creating the {word}."
+            ),
         )
-        .takes(["task_id"])
+        .takes([self.id])
         .body(no_fields())
-        .answers(200, "The task, completed or about to be.", &[], &task)
+        .answers(200, "The record, completed or about to be.", &[], &record)
         .fails(&[ErrorCode::InvalidRequest, ErrorCode::UnknownParameter, ErrorCode::InvalidValue])
         .fails(&[ErrorCode::NotFound, ErrorCode::AlreadyCompleted])
         .fails(&[ErrorCode::UnsupportedMediaType])
@@ -228,31 +280,35 @@ impl FamilyPaths {
     }
 
     fn retry(&self) -> Value {
+        let word = self.word();
         self.again(
             "retry",
             "Retry the failed and unprocessed entries",
-            "A new task of the entries of a completed task that failed or were not processed. A \
-             task has at most one retry; the retry itself can be retried. Needs the same access as \
-             creating the task.",
+            &format!(
+                "A new {word} of the entries of a completed one that failed or were not \
+                 processed. There is at most one retry; the retry itself can be retried. Needs the \
+                 same access as creating the {word}."
+            ),
             &[ErrorCode::AlreadyRetried, ErrorCode::NothingToRetry],
         )
     }
 
     /// A call that makes a new task of a completed one, with the errors of this call alone.
-    pub(super) fn again(
+    pub(crate) fn again(
         &self,
         verb: &str,
         summary: &str,
         description: &str,
         errors: &[ErrorCode],
     ) -> Value {
-        let mut example = task_example(self.action);
-        example["parent_task_id"] = TASK_ID.into();
-        let task = json_content(schema("Task"), example);
+        let mut example = self.example();
+        example[format!("parent_{}", self.id)] = TASK_ID.into();
+        let record = self.content(example);
+        let new = format!("The new {}.", self.word());
         self.operation(verb, "", summary, description)
-            .takes(["task_id", "Idempotency-Key"])
+            .takes([self.id, "Idempotency-Key"])
             .body(no_fields())
-            .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
+            .answers(201, &new, &["Location", "Idempotent-Replayed"], &record)
             .links(201, self.links())
             .fails(&[
                 ErrorCode::InvalidRequest,
@@ -294,7 +350,7 @@ impl FamilyPaths {
             ),
         };
         let content = records::content(kind, &record, line, table);
-        self.file_operation("Results", "Get the results of a task", &content)
+        self.file_operation("Results", &format!("Get the results of {}", self.one_of()), &content)
             .takes(["result-includes"])
             .build()
     }
@@ -334,11 +390,19 @@ impl FamilyPaths {
         let array = content["application/json"]["schema"].take();
         let either = json!({"anyOf": [array, schema("ErrorEnvelope")]});
         content["application/json"]["schema"] = either;
-        self.file_operation("Errors", "Get the errors of a task", &content)
+        self.file_operation("Errors", &format!("Get the errors of {}", self.one_of()), &content)
             .takes(["page", "page-size", "error-cursor", "error-count"])
             .takes(["error-excludes", "code", "pointer"])
             .fails(&[ErrorCode::OutOfRange, ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
             .build()
+    }
+
+    /// The noun with its article.
+    pub(crate) const fn one_of(&self) -> &'static str {
+        match self.kind {
+            SubjectKind::Task => "a task",
+            SubjectKind::Import => "an import",
+        }
     }
 
     /// A file of records.
@@ -348,9 +412,9 @@ impl FamilyPaths {
             "get",
             what,
             summary,
-            "In payload order, once the task is completed. `format` overrides `Accept`.",
+            "In the order of the entries, once all are done. `format` overrides `Accept`.",
         )
-        .takes(["task_id", "format", "download", "If-None-Match", "Range", "If-Range"])
+        .takes([self.id, "format", "download", "If-None-Match", "Range", "If-Range"])
         .answers(200, "The records.", plain, content)
         .answers(206, "The range.", &["ETag", "Accept-Ranges", "Content-Range"], &records::range())
         .answers(304, "The caller already has the file.", &["ETag"], &Value::Null)

@@ -9,7 +9,7 @@ use crate::openapi::json::{
 use crate::openapi::parameters::{header, instant, query, query_words, spelled};
 
 /// The id of the task in examples.
-pub(super) const TASK_ID: &str = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22";
+pub(crate) const TASK_ID: &str = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22";
 
 pub(crate) fn parameters() -> Value {
     let statuses = names(TaskStatus::ALL, TaskStatus::as_str);
@@ -127,24 +127,15 @@ fn task() -> Value {
     })
 }
 
-/// The members that change while the task runs, and the links.
+/// The members that change while a task runs, and the links.
 fn course() -> Value {
     let time = |about| {
         let null = json!({"type": ["integer", "null"], "format": "int64", "minimum": 0});
         described(about, null)
     };
-    let count = |about| {
-        let count = json!({"type": "integer", "minimum": 0, "maximum": PAYLOAD_ENTRIES_MAX});
-        described(about, count)
-    };
     let path = |about| described(about, json!({"type": "string", "format": "uri-reference"}));
     json!({
-        "counts": object(&["total", "succeeded", "failed", "unprocessed"], json!({
-            "total": count("Entries of the payload."),
-            "succeeded": count("Entries with a result record."),
-            "failed": count("Entries with an error record."),
-            "unprocessed": count("Entries that were not tried yet, or are not tried."),
-        })),
+        "counts": counts(PAYLOAD_ENTRIES_MAX as u32),
         "created_at": described("When the task was accepted: Unix milliseconds.", instant()),
         "queued_at": time("When the task was queued; null before."),
         "started_at": time("When a server began the task; null before."),
@@ -156,6 +147,23 @@ fn course() -> Value {
             "errors": path("Its errors."),
         })),
     })
+}
+
+/// The counts of at most so many entries.
+pub(crate) fn counts(entries_max: u32) -> Value {
+    let count = |about| {
+        let count = json!({"type": "integer", "minimum": 0, "maximum": entries_max});
+        described(about, count)
+    };
+    object(
+        &["total", "succeeded", "failed", "unprocessed"],
+        json!({
+            "total": count("Entries of the payload."),
+            "succeeded": count("Entries with a result record."),
+            "failed": count("Entries with an error record."),
+            "unprocessed": count("Entries that were not tried yet, or are not tried."),
+        }),
+    )
 }
 
 /// The members about servers that died.
@@ -187,19 +195,24 @@ fn origin() -> Value {
             "description": "Bytes of the payload, without compression and the form around it; of \
                             a retry, of its entries as lines.",
         },
-        "submitted_by": record(
-            "The key that submitted the task, with its name at that time.",
-            &["key_id", "key_name"],
-            json!({
-                "key_id": text("The id of the API key."),
-                "key_name": text("The name of the API key."),
-            }),
-        ),
+        "submitted_by": submitter(),
         "parent_task_id": text("Only on a retry, or the run of a dry run: the task whose entries \
                                 it runs."),
         "run_by": text("Only on a dry run whose payload was run: the task that runs it."),
         "retried_by": text("Only on a task that was retried: its retry."),
     })
+}
+
+/// The key that submitted a task or an import.
+pub(crate) fn submitter() -> Value {
+    record(
+        "The key that submitted it, with its name at that time.",
+        &["key_id", "key_name"],
+        json!({
+            "key_id": text("The id of the API key."),
+            "key_name": text("The name of the API key."),
+        }),
+    )
 }
 
 /// A task that has just been accepted.
@@ -233,18 +246,19 @@ pub(super) fn task_example(action: Action) -> Value {
     })
 }
 
-/// The same task, completed, with one failed entry.
-pub(super) fn completed_example(action: Action) -> Value {
-    let mut task = task_example(action);
+/// Completes the example of a task or an import, with one failed entry.
+pub(super) fn complete(task: &mut Value) {
     task["status"] = "completed".into();
     task["progress"] = 100.into();
-    task["errors"] = true.into();
-    task["results"] = true.into();
+    for name in ["errors", "results"] {
+        if let Some(member) = task.get_mut(name) {
+            *member = true.into();
+        }
+    }
     task["outcome"] = "completed_with_errors".into();
     task["counts"] = json!({"total": 2, "succeeded": 1, "failed": 1, "unprocessed": 0});
     task["started_at"] = 1_767_225_600_004_u64.into();
     task["completed_at"] = 1_767_225_600_017_u64.into();
-    task
 }
 
 fn no_fields(description: &str) -> Value {

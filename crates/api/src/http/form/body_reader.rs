@@ -13,7 +13,6 @@ use futures_util::StreamExt;
 use tokio::time::Instant;
 
 use super::unpack::Unpacker;
-use crate::config::ApiConfig;
 use crate::http::connection::TooSlow;
 use crate::http::cpu::CpuPool;
 use crate::http::log_limiter::{Event, LogLimiter, Origin};
@@ -78,6 +77,12 @@ impl BodyReader {
             log_limiter: state.log_limiter.clone(),
             owner,
         })
+    }
+
+    /// The same body with another limit than that of most calls.
+    pub(crate) const fn with_limit(mut self, bytes_max: u64) -> Self {
+        self.bytes_max = bytes_max;
+        self
     }
 
     /// The next plain bytes, of bounded length; `None` at the end.
@@ -174,9 +179,8 @@ fn too_slow() -> Problem {
 }
 
 /// Refuses a body whose stated length is too large, before any of it is read.
-pub(crate) fn check_length(request: &Request, config: &ApiConfig) -> Result<(), Problem> {
+pub(crate) fn check_length(request: &Request, bytes_max: u64) -> Result<(), Problem> {
     let length = request.body().size_hint().exact();
-    let bytes_max = config.body_bytes_max as u64;
     if length.is_some_and(|length| length > bytes_max) {
         return Err(too_large(bytes_max));
     }

@@ -49,6 +49,10 @@ pub(crate) trait FormSink: FieldSink + MemberSink + PartSink + Send + 'static {
     fn check(&self) -> Result<(), Problem>;
     /// Passes on the arrived bytes, and waits if they are too many to hold.
     async fn settle(&mut self) -> Result<(), Problem>;
+    /// Whether the rest of the body does not matter.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// Broken grammar of a body.
@@ -131,6 +135,9 @@ pub(crate) async fn read_form<S: FormSink>(
         }
         sink.check()?;
         sink.settle().await?;
+        if sink.has_enough() {
+            return Ok((sink, Ok(())));
+        }
     }
     let read = decoder.finish(&mut sink);
     sink.check()?;
@@ -262,9 +269,9 @@ pub(crate) async fn read<F: Files>(
     mut request: Request,
     files: F,
 ) -> Result<(Fields, F, Memory), Problem> {
-    let (config, domain) = (&state.config, caller.domain_id);
+    let domain = caller.domain_id;
     let kind = body::kind(&mut request, ACCEPTED_TYPES).await?;
-    check_length(&request, config)?;
+    check_length(&request, state.config.body_bytes_max as u64)?;
     let headers = request.headers().clone();
     let stated = request.body().size_hint().exact().map_or(usize::MAX, |bytes| bytes as usize);
     let reading = stated.saturating_mul(2).clamp(INLINE_BYTES_MAX, READING_BYTES);

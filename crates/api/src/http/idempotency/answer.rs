@@ -72,6 +72,13 @@ pub(crate) fn created(outcome: Idempotent<StoredAnswer>) -> Response {
     response
 }
 
+/// The answer 200 to a request that would have made a record that exists, marked as a repeat.
+pub(crate) fn existing(answer: StoredAnswer) -> Response {
+    let mut response = created(Idempotent::Replayed(answer));
+    *response.status_mut() = StatusCode::OK;
+    response
+}
+
 /// The answer 200 with the stored bytes of a change. A repeat is marked as one.
 pub(crate) fn changed(outcome: Idempotent<StoredAnswer>) -> Response {
     let (answer, replayed) = parts(outcome);

@@ -43,9 +43,16 @@ impl JsonSource {
         check_count(self.reader.count())
     }
 
-    pub(super) fn finish(&mut self, blocks: &mut Vec<Block>) -> Result<FileRead, FileFault> {
+    /// With `is_cut`, an entry that has not ended is not read.
+    pub(super) fn finish(
+        &mut self,
+        is_cut: bool,
+        blocks: &mut Vec<Block>,
+    ) -> Result<FileRead, FileFault> {
         if let Some(decoder) = &mut self.decoder {
-            decoder.finish(&mut self.text)?;
+            if !is_cut {
+                decoder.finish(&mut self.text)?;
+            }
             self.reader.push(self.text.as_bytes(), blocks)?;
         }
         let encoding = self.decoder.as_ref().map(|decoder| decoder.encoding().name());
@@ -56,9 +63,18 @@ impl JsonSource {
             sheet: None,
         };
         let reader = std::mem::replace(&mut self.reader, PayloadReader::import(0));
-        let entries = reader.finish(blocks)?;
+        let entries = if is_cut { reader.finish_cut(blocks) } else { reader.finish(blocks)? };
         check_count(u64::from(entries))?;
         let (content_length, digest) = (0, [0; 32]);
-        Ok(FileRead { entries, content_length, digest, format, columns: Vec::new(), header: None })
+        Ok(FileRead {
+            entries,
+            content_length,
+            digest,
+            format,
+            columns: Vec::new(),
+            header: None,
+            previews: Vec::new(),
+            header_faults: Vec::new(),
+        })
     }
 }

@@ -10,7 +10,7 @@ mod amend;
 mod fault;
 mod json;
 mod options;
-pub(crate) mod rejects;
+mod rejects;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -18,14 +18,15 @@ mod unpacking;
 
 use caseload_files::{Format, HEAD_BYTES, detect};
 use caseload_model::error_code::ErrorCode;
-use caseload_model::payload::Block;
+use caseload_model::payload::{BLOCK_BYTES, Block};
 use caseload_model::task::Family;
 use sha2::{Digest, Sha256};
 
 use amend::Amendment;
 pub(crate) use fault::FileFault;
 use json::JsonSource;
-pub(crate) use options::{FileRead, ReadOptions};
+pub(crate) use options::{FileFormat, FileRead, ReadOptions};
+pub(crate) use rejects::Rejects;
 use table::TableSource;
 use unpacking::Unpacking;
 
@@ -62,7 +63,9 @@ impl FileReader {
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Vec<Block>, FileFault> {
         self.unpacking.push(piece);
         let mut blocks = Vec::new();
-        while let Some(plain) = self.unpacking.next()? {
+        while !self.has_enough()
+            && let Some(plain) = self.unpacking.next()?
+        {
             self.read(&plain, &mut blocks)?;
             if blocks.len() >= BLOCKS_AT_ONCE {
                 break;
@@ -73,25 +76,40 @@ impl FileReader {
 
     /// Whether bytes that were pushed wait to be read.
     pub(crate) const fn has_more(&self) -> bool {
-        self.unpacking.has_more()
+        !self.has_enough() && self.unpacking.has_more()
+    }
+
+    /// The memory of the reader, apart from the blocks that it has returned.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.options.action.family().entry_bytes_read_max() + BLOCK_BYTES + HEAD_BYTES
+    }
+
+    /// Whether a preview needs no more bytes.
+    pub(crate) const fn has_enough(&self) -> bool {
+        self.options.is_preview && self.content_length >= self.options.bytes_max
     }
 
     /// Ends the file: the last blocks, and the findings.
     pub(crate) fn finish(mut self) -> Result<(Vec<Block>, FileRead), FileFault> {
         let mut blocks = Vec::new();
         self.unpacking.end();
-        while let Some(plain) = self.unpacking.next()? {
+        while !self.has_enough()
+            && let Some(plain) = self.unpacking.next()?
+        {
             self.read(&plain, &mut blocks)?;
         }
-        self.unpacking.finish()?;
+        let is_cut = self.has_enough();
+        if !is_cut {
+            self.unpacking.finish()?;
+        }
         if let Source::Unknown(head) = &mut self.source {
             let head = std::mem::take(head);
             self.begin(&head, &mut blocks)?;
         }
         let found = match &mut self.source {
             Source::Unknown(_) => unreachable!("the format was found"),
-            Source::Json(json) => json.finish(&mut blocks)?,
-            Source::Table(table) => table.finish(&mut blocks)?,
+            Source::Json(json) => json.finish(is_cut, &mut blocks)?,
+            Source::Table(table) => table.finish(is_cut, &mut blocks)?,
         };
         let (content_length, digest) = (self.content_length, self.hash.clone().finalize().into());
         let blocks = self.amended(blocks);
@@ -99,6 +117,11 @@ impl FileReader {
     }
 
     fn read(&mut self, plain: &[u8], blocks: &mut Vec<Block>) -> Result<(), FileFault> {
+        let room = self.options.bytes_max.saturating_sub(self.content_length);
+        let plain = match usize::try_from(room) {
+            Ok(room) if self.options.is_preview => &plain[..plain.len().min(room)],
+            _ => plain,
+        };
         self.content_length += plain.len() as u64;
         if self.content_length > self.options.bytes_max {
             let detail = format!(

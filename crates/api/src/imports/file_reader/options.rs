@@ -6,6 +6,7 @@ use caseload_model::profile::OtherColumns;
 use caseload_model::task::Action;
 use caseload_model::time::zone::Zone;
 use caseload_store::EntryContext;
+use serde::Serialize;
 
 /// How a file is read.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub(crate) struct ReadOptions {
     pub(crate) context: EntryContext,
     /// The most unpacked bytes.
     pub(crate) bytes_max: u64,
+    /// Whether to read that many bytes of a longer file and no more.
+    pub(crate) is_preview: bool,
 }
 
 /// The format of a file.
@@ -80,4 +83,21 @@ pub(crate) struct FileRead {
     pub(crate) columns: Vec<(String, Option<String>)>,
     /// The header as it is in the file, without the columns of a table of rejects.
     pub(crate) header: Option<String>,
+    /// Of the preview of a table.
+    pub(crate) previews: Vec<ColumnPreview>,
+    /// Of a preview: the faults of the header that are not those of one column.
+    pub(crate) header_faults: Vec<String>,
+}
+
+/// A column of a table in a preview.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ColumnPreview {
+    pub(crate) name: String,
+    /// `None` leaves it out.
+    pub(crate) field: Option<String>,
+    /// Why it is read so.
+    pub(crate) why: &'static str,
+    /// Its first values.
+    pub(crate) samples: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }

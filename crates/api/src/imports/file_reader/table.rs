@@ -11,10 +11,15 @@ use caseload_model::notes::Notes;
 use caseload_model::payload::{Block, BlockBuilder, Source};
 use caseload_model::profile::{Cell, ColumnFault, RoundedIds, RowColumns, RowEntry, RowRules};
 use caseload_model::record::EntryFault;
+use caseload_model::spelling::same_name;
 
 use super::fault::{FileFault, check_count};
-use super::options::{FileFormat, FileRead, FileType, ReadOptions};
+use super::options::{ColumnPreview, FileFormat, FileRead, FileType, ReadOptions};
 use super::rejects::without_front_cells;
+
+/// Values of a column that a preview shows, and the most characters of one.
+const SAMPLES_MAX: usize = 3;
+const SAMPLE_CHARS_MAX: usize = 100;
 
 pub(super) struct TableSource {
     reader: TableReader,
@@ -27,6 +32,8 @@ struct Rows {
     rules: RowRules,
     header: Option<Result<Header, FileFault>>,
     builder: BlockBuilder,
+    /// Of a preview: the first values of each column.
+    samples: Vec<Vec<String>>,
     /// Buffers that each row uses.
     entry: Vec<u8>,
     notes: Vec<u8>,
@@ -37,6 +44,9 @@ struct Header {
     width: usize,
     rounded: RoundedIds,
     raw: String,
+    /// Of a preview: the faults of the header.
+    faults: Vec<ColumnFault>,
+    renames: Vec<(String, String)>,
 }
 
 impl TableSource {
@@ -51,7 +61,15 @@ impl TableSource {
         let entry_bytes_max = options.action.family().entry_bytes_read_max();
         let builder = BlockBuilder::new(entry_bytes_max, IMPORT_ENTRIES_MAX as usize);
         let (entry, notes) = (Vec::new(), Vec::new());
-        let rows = Rows { options: options.clone(), rules, header: None, builder, entry, notes };
+        let rows = Rows {
+            options: options.clone(),
+            rules,
+            header: None,
+            builder,
+            samples: Vec::new(),
+            entry,
+            notes,
+        };
         Self { reader: TableReader::new(TableOptions { delimiter, encoding }), rows }
     }
 
@@ -61,10 +79,17 @@ impl TableSource {
         self.check(read)
     }
 
-    pub(super) fn finish(&mut self, blocks: &mut Vec<Block>) -> Result<FileRead, FileFault> {
+    /// With `is_cut`, a row that has not ended is not read.
+    pub(super) fn finish(
+        &mut self,
+        is_cut: bool,
+        blocks: &mut Vec<Block>,
+    ) -> Result<FileRead, FileFault> {
         let rows = &mut self.rows;
-        let read = self.reader.finish(&mut |record| rows.take(record, blocks));
-        self.check(read)?;
+        if !is_cut {
+            let read = self.reader.finish(&mut |record| rows.take(record, blocks));
+            self.check(read)?;
+        }
         let encoding = self.reader.encoding().name();
         let delimiter = self.reader.delimiter();
         let format = FileFormat { file_type: FileType::Csv, encoding, delimiter, sheet: None };
@@ -73,7 +98,7 @@ impl TableSource {
             Err(empty("the file is empty; a table has a header and rows below it"))
         })?;
         if let Some(detail) = header.rounded.refusal() {
-            return Err(FileFault::unreadable(format!("{}: {detail}", RoundedIds::CODE)));
+            return Err(FileFault::new(ErrorCode::RoundedIds, detail));
         }
         let last = BlockBuilder::new(0, 0);
         let builder = std::mem::replace(&mut self.rows.builder, last);
@@ -86,6 +111,8 @@ impl TableSource {
             digest: [0; 32],
             format,
             columns: header.columns.fields(),
+            previews: header.previews(std::mem::take(&mut self.rows.samples)),
+            header_faults: header.faults_of(None).collect(),
             header: Some(header.raw),
         })
     }
@@ -133,6 +160,9 @@ impl Rows {
                     RowEntry::Faulty(faults) => notes.faults = faults,
                 }
                 header.rounded.see(cell);
+                if self.options.is_preview {
+                    sample(&mut self.samples, header.width, cell);
+                }
                 self.builder.append(&self.entry);
             }
             (fault, _) => {
@@ -170,17 +200,59 @@ fn read_header(record: Record<'_>, options: &ReadOptions) -> Result<Header, File
         .iter()
         .map(|(name, field)| (name.clone(), field.clone().unwrap_or_default()))
         .collect();
-    let read = RowColumns::read(options.action, &cells, &renames, options.others);
-    let columns = read.map_err(|faults| {
+    let (columns, faults) =
+        RowColumns::read_with_faults(options.action, &cells, &renames, options.others);
+    if !faults.is_empty() && !options.is_preview {
         let shown = faults.into_iter().map(|ColumnFault { column, detail }| match column {
             Some(at) => format!("column {}: {detail}", at + 1),
             None => detail,
         });
-        FileFault::header(shown.collect()).on_line(row.line)
-    })?;
+        return Err(FileFault::header(shown.collect()).on_line(row.line));
+    }
     let raw = own_cells(&columns, row.raw, row.delimiter).to_owned();
     let rounded = columns.rounded_ids();
-    Ok(Header { columns, width, rounded, raw })
+    Ok(Header { columns, width, rounded, raw, faults, renames })
+}
+
+impl Header {
+    /// The faults of a column, or those of none.
+    fn faults_of(&self, column: Option<usize>) -> impl Iterator<Item = String> {
+        let own = self.faults.iter().filter(move |fault| fault.column == column);
+        own.map(|fault| fault.detail.clone())
+    }
+
+    fn previews(&self, samples: Vec<Vec<String>>) -> Vec<ColumnPreview> {
+        let mut samples = samples.into_iter();
+        let fields = self.columns.fields().into_iter().enumerate();
+        let preview = |(at, (name, field)): (usize, (String, Option<String>))| {
+            let warnings: Vec<String> = self.faults_of(Some(at)).collect();
+            let is_named = self
+                .renames
+                .iter()
+                .any(|(from, _)| same_name(from, &name) || *from == format!("#{}", at + 1));
+            let why = match &field {
+                _ if is_named => "the option columns says so",
+                Some(field) if same_name(field, &name) => "it has the name of the field",
+                Some(_) => "its name is a word for the field",
+                None if !warnings.is_empty() => "no field has its name",
+                None => "it is left out",
+            };
+            let samples = samples.next().unwrap_or_default();
+            ColumnPreview { name, field, why, samples, warnings }
+        };
+        fields.map(preview).collect()
+    }
+}
+
+/// Notes the first values of the columns, shortened.
+fn sample<'c>(samples: &mut Vec<Vec<String>>, width: usize, cell: impl Fn(usize) -> Cell<'c>) {
+    samples.resize(width, Vec::new());
+    for (at, samples) in samples.iter_mut().enumerate() {
+        let text = cell(at).text;
+        if samples.len() < SAMPLES_MAX && !text.is_empty() {
+            samples.push(text.chars().take(SAMPLE_CHARS_MAX).collect());
+        }
+    }
 }
 
 /// A row without the cells that a table of rejects has in front.

@@ -16,7 +16,7 @@ use caseload_model::profile::{OtherColumns, Placeholders};
 use caseload_model::task::Action;
 use caseload_store::{ChunkWork, EntryContext};
 
-use super::rejects::{write_reject, write_reject_header};
+use super::super::file_form::FileForm;
 use super::*;
 
 fn options(action: Action) -> ReadOptions {
@@ -38,6 +38,7 @@ fn options(action: Action) -> ReadOptions {
         sheet: None,
         context,
         bytes_max: 64 << 20,
+        is_preview: false,
     }
 }
 

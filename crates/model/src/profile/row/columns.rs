@@ -67,6 +67,17 @@ impl RowColumns {
         renames: &[(String, String)],
         others: OtherColumns,
     ) -> Result<Self, Vec<ColumnFault>> {
+        let (columns, faults) = Self::read_with_faults(action, header, renames, others);
+        if faults.is_empty() { Ok(columns) } else { Err(faults) }
+    }
+
+    /// Reads a header as [`Self::read`] does, and leaves its faulty columns out.
+    pub fn read_with_faults(
+        action: Action,
+        header: &[Cell<'_>],
+        renames: &[(String, String)],
+        others: OtherColumns,
+    ) -> (Self, Vec<ColumnFault>) {
         let table = Table::of(action);
         let names: Vec<String> = header.iter().map(|cell| cell.own().to_owned()).collect();
         let (patches, of_rejects) = (action.patches(), is_of_rejects(header));
@@ -107,7 +118,7 @@ impl RowColumns {
         if let Some(detail) = columns.missing(table, action).filter(|_| faults.is_empty()) {
             faults.push(ColumnFault { column: None, detail });
         }
-        if faults.is_empty() { Ok(columns) } else { Err(faults) }
+        (columns, faults)
     }
 
     /// Looks for rounded ids in the rows of the table.

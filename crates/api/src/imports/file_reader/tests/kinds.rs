@@ -161,7 +161,7 @@ fn a_file_is_refused_as_a_whole_with_the_reason() {
         ("emial,first_name,cty\nx,y,z\n".into(), ErrorCode::InvalidPayload, "column 1: "),
         ("email,\"city\nx,y\n".into(), ErrorCode::InvalidPayload, "line 1, column 7"),
         ("city\nx\n".into(), ErrorCode::InvalidPayload, "no column is an identity"),
-        (format!("uid\n{ids}").into(), ErrorCode::InvalidPayload, "rounded_ids: all 6 ids"),
+        (format!("uid\n{ids}").into(), ErrorCode::RoundedIds, "all 6 ids"),
         (b"%PDF-1.7".to_vec(), ErrorCode::InvalidPayload, "a PDF document"),
         (gzip(&gzip(b"x")), ErrorCode::InvalidPayload, "a gzip file inside another one"),
         (b"PK\x03\x04____".to_vec(), ErrorCode::InvalidPayload, "a zip file"),

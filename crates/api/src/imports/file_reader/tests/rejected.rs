@@ -8,9 +8,18 @@ use super::*;
 /// All entries of a file as its rejects.
 fn rejects(blocks: &[Block], read: &FileRead, details: &[&str]) -> String {
     let mut out = Vec::new();
-    write_reject_header(&read.format, read.header.as_deref(), &mut out);
+    let form = FileForm::new(read.format.clone().into(), Vec::new(), read.header.clone());
+    let table = form.rejects();
+    if let Some(table) = &table {
+        table.write_header(&mut out);
+    }
+    let error = details.join("; ");
+    let error = Some(&error[..]).filter(|error| !error.is_empty());
     for (block, entry) in each_entry(blocks) {
-        write_reject(&read.format, block, entry, details.iter().copied(), &mut out);
+        match &table {
+            Some(table) => table.write(block, entry, error, &mut out),
+            None => block.write_line(entry, &mut out),
+        }
     }
     text(&out)
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod deaths;
 pub(crate) mod domains;
+pub(crate) mod dry_imports;
 pub(crate) mod ended_keys;
 pub(crate) mod filled;
 pub(crate) mod filters;
@@ -92,6 +93,10 @@ macro_rules! store_suite {
             an_abandoned_upload_is_purged_block_by_block,
             deleting_a_domain_removes_its_uploads,
             a_refused_task_leaves_its_upload_staged,
+        );
+        $crate::store_suite!(@ $open, dry_imports:
+            a_dry_import_promises_the_outcomes_of_the_import,
+            an_entry_is_warned_of_a_profile_that_an_earlier_task_changed,
         );
         $crate::store_suite!(@ $open, imports:
             an_import_is_created_whole_and_runs_in_the_order_of_its_file,

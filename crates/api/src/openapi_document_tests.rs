@@ -231,9 +231,10 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
     let mut shown = app;
     shown.insert("core-profile-id".to_owned());
     assert_eq!(properties("AppProfile"), shown);
-    let issue = with(ISSUE_FIELDS.to_vec(), &[]);
-    assert_eq!(properties("Issue"), issue);
+    let mut issue = with(ISSUE_FIELDS.to_vec(), &[]);
     assert_eq!(properties("IssueEntry"), issue);
+    issue.remove("assignee_email");
+    assert_eq!(properties("Issue"), issue);
 }
 
 #[test]

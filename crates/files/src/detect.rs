@@ -44,7 +44,7 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// The first bytes of files that hold no records.
 const OTHERS: [(&[u8], &str, &str); 13] = [
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook (.xls)", SAVE),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook (.xls), or one with a password", SAVE),
     (b"%PDF-", "a PDF document", EXPORT),
     (b"\x89PNG\r\n\x1a\n", "an image (PNG)", EXPORT),
     (b"\xff\xd8\xff", "an image (JPEG)", EXPORT),
@@ -58,6 +58,8 @@ const OTHERS: [(&[u8], &str, &str); 13] = [
     (b"BZh", "a bzip2 file", UNPACK),
     (b"\xfd7zXZ\x00", "an xz file", UNPACK),
 ];
+/// The name and the content of the first part.
+const ODS: &[u8] = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet";
 /// The byte order marks that are read.
 const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 
@@ -84,6 +86,8 @@ pub fn detect(head: &[u8], encoding: Option<Encoding>) -> Result<Format, FormatF
     if head.starts_with(b"PK\x03\x04") {
         return if holds_workbook(head) {
             Ok(Format::Workbook)
+        } else if head.get(30..).is_some_and(|name| name.starts_with(ODS)) {
+            fault("a spreadsheet of another kind (.ods)", SAVE)
         } else {
             fault("a zip file", UNPACK)
         };

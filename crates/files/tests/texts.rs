@@ -40,7 +40,10 @@ fn the_first_bytes_show_the_format() {
         (b"a,b\n\xfc,1\n", Ok(Format::Table)),
         (&workbook, Ok(Format::Workbook)),
         (&zip(b"a.csv"), Err("a zip file")),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", Err("an old workbook (.xls)")),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0",
+            Err("an old workbook (.xls), or one with a password"),
+        ),
         (b"%PDF-1.7", Err("a PDF document")),
         (b"\x89PNG\r\n\x1a\n\0", Err("an image (PNG)")),
         (b"\xff\xd8\xff\xe0", Err("an image (JPEG)")),

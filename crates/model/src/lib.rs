@@ -24,6 +24,7 @@ pub mod payload;
 pub mod profile;
 pub mod profile_query;
 pub mod record;
+pub mod row;
 pub mod spelling;
 pub mod tags;
 pub mod task;

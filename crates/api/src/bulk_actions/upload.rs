@@ -34,6 +34,10 @@ pub(crate) trait BlockReader: Send + 'static {
 
     /// Takes the next bytes, and adds the blocks that are full.
     fn push(&mut self, bytes: &[u8], full: &mut Vec<Block>) -> Result<(), Self::Fault>;
+    /// Ends the bytes; the reader may need more memory after this.
+    fn end(&mut self, _full: &mut Vec<Block>) -> Result<(), Self::Fault> {
+        Ok(())
+    }
     /// Ends, and adds the remaining blocks.
     fn finish(self, rest: &mut Vec<Block>) -> Result<Self::Read, Self::Fault>;
 }
@@ -103,6 +107,13 @@ impl<R: BlockReader> Upload<R> {
         if let Err(fault) = self.reader.push(bytes, &mut self.full) {
             self.full.clear();
             self.fault = Some(fault);
+        }
+    }
+
+    /// Ends the bytes, before [`Self::finish`].
+    pub(crate) fn end(&mut self) {
+        if self.fault.is_none() {
+            self.fault = self.reader.end(&mut self.full).err();
         }
     }
 

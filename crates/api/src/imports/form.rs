@@ -34,6 +34,11 @@ impl BlockReader for FileReader {
         Ok(())
     }
 
+    fn end(&mut self, full: &mut Vec<Block>) -> Result<(), FileFault> {
+        full.extend(Self::end(self)?);
+        Ok(())
+    }
+
     fn finish(self, rest: &mut Vec<Block>) -> Result<FileRead, FileFault> {
         let (blocks, read) = Self::finish(self)?;
         rest.extend(blocks);
@@ -155,7 +160,14 @@ impl ImportForm {
             return Err(problem.unwrap_or_else(Problem::internal));
         };
         let ArrivingFile { options, upload, .. } = file;
-        let upload = upload.ok_or_else(Problem::internal)?;
+        let mut upload = upload.ok_or_else(Problem::internal)?;
+        let end = move || {
+            upload.end();
+            upload
+        };
+        let upload = self.cpu.run(end).await?;
+        let reader = upload.reader().memory_bytes();
+        self.memory.grow_to(FILE_UPLOAD_BYTES + reader).await?;
         let payload = upload.finish().await?.map_err(|fault| file_fault(&fault))?;
         Ok(ImportRequest { options, file_name: self.file_name, payload })
     }

@@ -106,6 +106,7 @@ pub(super) struct Author<'j> {
 pub(super) struct Assignee<'j> {
     pub(super) id: Option<&'j str>,
     pub(super) name: Option<&'j str>,
+    pub(super) email: Option<&'j str>,
 }
 
 /// The values that a head is rendered from, except its own fields.

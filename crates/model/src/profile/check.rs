@@ -18,7 +18,7 @@ use crate::language::{is_language, nearest_language};
 use crate::time::read::{InvalidMoment, parse_moment};
 
 /// The components a name may have.
-pub(super) const NAME_COMPONENTS: &[&str] =
+pub(crate) const NAME_COMPONENTS: &[&str] =
     &["first_name", "last_name", "full_name", "display_name"];
 /// The purpose of an entry. It decides what `null` means and which members are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Checker {
     }
 
     /// Checks a value. Returns the keys of the good identities if this is their field.
-    pub(super) fn value(
+    pub(crate) fn value(
         &mut self,
         field: &Field,
         value: &Json<'_>,

@@ -16,7 +16,7 @@ pub const FAULTS_MAX: usize = 100;
 const QUOTED_CHARS_MAX: usize = 60;
 
 /// `text` in quotes, shortened if it is long.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((end, _)) => format!("\"{}…\"", &text[..end]),
         None => format!("\"{text}\""),
@@ -40,9 +40,9 @@ pub(super) fn name_of(path: &ValuePath<'_>) -> String {
 
 /// The faults of one entry, while it is checked.
 #[derive(Debug, Default)]
-pub(super) struct Checker {
-    pub(super) faults: Vec<EntryFault>,
-    pub(super) warnings: Vec<EntryWarning>,
+pub(crate) struct Checker {
+    pub(crate) faults: Vec<EntryFault>,
+    pub(crate) warnings: Vec<EntryWarning>,
     /// The records that the entry names, if it has faults.
     pub(super) named: NamedRecords,
     /// Faults beyond [`FAULTS_MAX`].
@@ -51,7 +51,7 @@ pub(super) struct Checker {
 
 impl Checker {
     /// All faults, ready for a record.
-    pub(super) fn into_faults(mut self) -> Vec<EntryFault> {
+    pub(crate) fn into_faults(mut self) -> Vec<EntryFault> {
         if let (Some(last), 1..) = (self.faults.last_mut(), self.unlisted) {
             let more = format!("; {} more faults of this entry are not listed", self.unlisted);
             last.detail.push_str(&more);
@@ -60,7 +60,7 @@ impl Checker {
     }
 
     /// Whether the list of faults is full; if so, counts one more fault that is not listed.
-    pub(super) fn is_full(&mut self) -> bool {
+    pub(crate) fn is_full(&mut self) -> bool {
         let full = self.faults.len() >= FAULTS_MAX;
         self.unlisted += usize::from(full);
         full
@@ -114,7 +114,7 @@ impl Checker {
         self.fault(Code::WrongType, path, value, detail);
     }
 
-    pub(super) fn fault(
+    pub(crate) fn fault(
         &mut self,
         code: Code,
         path: &ValuePath<'_>,

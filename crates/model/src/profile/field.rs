@@ -40,7 +40,7 @@ pub(super) const FIELDS_MAX: usize = 16;
 
 /// The rule of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     Identities,
     Names,
     Tags,
@@ -56,32 +56,32 @@ pub(super) enum Rule {
 
 /// One field of a profile.
 #[derive(Debug)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) rule: Rule,
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) rule: Rule,
 }
 
 /// The fields of one kind of profile.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The name of such a record in error messages.
-    pub(super) noun: &'static str,
-    pub(super) id_field: &'static str,
-    pub(super) fields: &'static [Field],
+    pub(crate) noun: &'static str,
+    pub(crate) id_field: &'static str,
+    pub(crate) fields: &'static [Field],
     /// Members that only get actions return. An update ignores them, whatever their values.
-    pub(super) read_only: &'static [&'static str],
+    pub(crate) read_only: &'static [&'static str],
     /// Members of an update that change tags without naming all of them. They are not stored.
-    pub(super) tag_changes: &'static [Field],
+    pub(crate) tag_changes: &'static [Field],
 }
 
 impl Table {
     /// The fields of the profiles that an action is about.
-    pub(super) fn of(action: Action) -> &'static Self {
+    pub(crate) fn of(action: Action) -> &'static Self {
         if action.id_field() == APP.id_field { &APP } else { &CORE }
     }
 
     /// The noun with its article.
-    pub(super) fn a_noun(&self) -> String {
+    pub(crate) fn a_noun(&self) -> String {
         let article = if self.noun.starts_with('a') { "an" } else { "a" };
         format!("{article} {}", self.noun)
     }
@@ -91,7 +91,7 @@ const fn field(name: &'static str, rule: Rule) -> Field {
     Field { name, rule }
 }
 
-pub(super) static CORE: Table = Table {
+pub(crate) static CORE: Table = Table {
     noun: "core profile",
     id_field: "core-profile-id",
     fields: &[
@@ -115,7 +115,7 @@ pub(super) static CORE: Table = Table {
     tag_changes: &[field(ADD_TAGS, Rule::Tags), field(REMOVE_TAGS, Rule::Tags)],
 };
 
-pub(super) static APP: Table = Table {
+pub(crate) static APP: Table = Table {
     noun: "app profile",
     id_field: "pid",
     fields: &[

@@ -279,7 +279,7 @@ fn checked_value(
 }
 
 /// What is wrong with a text that [`is_rounded`].
-pub(super) fn rounded(text: &str) -> String {
+pub(crate) fn rounded(text: &str) -> String {
     format!(
         "{} is a long number whose last digits a spreadsheet has dropped; make the column a text \
          there, and enter the number again",
@@ -288,7 +288,7 @@ pub(super) fn rounded(text: &str) -> String {
 }
 
 /// Whether a text is a number in the form `4.9E+12`.
-pub(super) fn is_rounded(text: &str) -> bool {
+pub(crate) fn is_rounded(text: &str) -> bool {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return false };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));

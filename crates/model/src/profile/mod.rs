@@ -26,21 +26,27 @@ mod plan_get;
 mod prepare;
 mod record;
 mod rejected;
-mod row;
 mod stored;
 mod tag_changes;
 
 pub use crate::ids::IdentityKey;
+pub use crate::row::{
+    Cell, ColumnFault, OtherColumns, REJECTS_COLUMNS, RoundedIds, RowColumns, RowEntry, RowRules,
+    header_words, written_cell,
+};
 pub use changes::CHANGES_BYTES_MAX;
+pub(crate) use check::NAME_COMPONENTS;
 pub use checker::FAULTS_MAX;
+pub(crate) use checker::{Checker, quoted};
 pub use core_state::CorePlan;
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
     core_field_names, uncounted_members,
 };
-pub(crate) use identity::read_identity;
+pub(crate) use field::{APP, CORE, Field, Rule, Table};
 pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX};
+pub(crate) use identity::{is_rounded, read_identity, rounded};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
 pub use placeholders::Placeholders;
@@ -57,8 +63,4 @@ pub use prepare::{
 pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};
-pub use row::{
-    Cell, ColumnFault, OtherColumns, REJECTS_COLUMNS, RoundedIds, RowColumns, RowEntry, RowRules,
-    header_words, written_cell,
-};
 pub use stored::identity_keys;

@@ -17,7 +17,7 @@ use caseload_model::json::{self, Json};
 use caseload_model::notes::Notes;
 use caseload_model::payload::{Block, Entry, Side};
 use caseload_model::record::{EntryFault, EntryWarning, WARNINGS_MAX};
-use caseload_model::task::Action;
+use caseload_model::task::{Action, Family};
 use caseload_model::time::zone::Zone;
 use caseload_store::{ChunkWork, EntryContext};
 
@@ -44,7 +44,9 @@ impl Amendment {
     pub(super) fn of(options: &ReadOptions, format: Format) -> Option<Self> {
         let is_json = matches!(format, Format::Lines | Format::Array);
         let renames = if is_json { options.columns.clone() } else { Vec::new() };
-        let leave_out = is_json && options.leave_out;
+        // A row of a profile is checked while it is read.
+        let is_checked_here = is_json || options.action.family() == Family::Issues;
+        let leave_out = is_checked_here && options.leave_out;
         let zone = options.timezone.clone();
         let any = leave_out || zone.is_some() || !renames.is_empty();
         let (action, context) = (options.action, options.context.clone());
@@ -243,11 +245,14 @@ fn with_changes(block: &Block, changes: &BTreeMap<u32, Changed>) -> Block {
         }
         new.rows.extend(rows.into_iter().map(|(line, row)| Side { index, line, range: add(row) }));
         let mut notes = Vec::new();
+        let old = block.notes_of(entry).unwrap_or_default();
         if let Some(changed) = changed {
-            changed.notes.write(&mut notes);
+            let mut all = Notes::read(old).unwrap_or_default();
+            all.warnings.extend(changed.notes.warnings.iter().cloned());
+            all.warnings.truncate(WARNINGS_MAX);
+            all.write(&mut notes);
         }
-        let notes =
-            if notes.is_empty() { block.notes_of(entry).unwrap_or_default() } else { &notes[..] };
+        let notes = if notes.is_empty() { old } else { &notes[..] };
         if !notes.is_empty() {
             new.notes.push(Side { index, line, range: add(notes) });
         }

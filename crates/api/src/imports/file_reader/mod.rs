@@ -1,7 +1,9 @@
 //! The one reader of files: bytes as they arrive become blocks of entries. It unpacks a file that
-//! is itself gzip or zstd, finds out its format by content, and reads JSON (`json`) and tables
-//! (`table`). `amend` changes entries as the caller asked for. `rejects` writes failed entries in
-//! the form of the file. It needs no more memory than a piece and the blocks that it returns.
+//! is itself gzip or zstd, finds out its format by content, and reads JSON (`json`), tables
+//! (`table`) and workbooks (`workbook`). `amend` changes entries as the caller asked for.
+//! `rejects` writes failed entries in the form of the file. It needs no more memory than a piece
+//! and the blocks that it returns, except for a workbook, which is held
+//! ([`FileReader::memory_bytes`]).
 //!
 //! The faults of one row are noted with its entry, and validation merges the notes when the
 //! task runs. Only faults of the whole file refuse it.
@@ -9,17 +11,19 @@
 mod amend;
 mod fault;
 mod json;
+mod open_issue;
 mod options;
 mod rejects;
+mod rows;
 mod table;
 #[cfg(test)]
 mod tests;
 mod unpacking;
+mod workbook;
 
 use caseload_files::{Format, HEAD_BYTES, detect};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::payload::{BLOCK_BYTES, Block};
-use caseload_model::task::Family;
 use sha2::{Digest, Sha256};
 
 use amend::Amendment;
@@ -27,11 +31,10 @@ pub(crate) use fault::FileFault;
 use json::JsonSource;
 pub(crate) use options::{FileFormat, FileRead, ReadOptions};
 pub(crate) use rejects::Rejects;
+use rows::BLOCKS_AT_ONCE;
 use table::TableSource;
 use unpacking::Unpacking;
-
-/// Full blocks after which a packed piece waits for the next call.
-const BLOCKS_AT_ONCE: usize = 16;
+use workbook::WorkbookSource;
 
 /// Reads one file. After a fault, the caller drops it and all blocks.
 pub(crate) struct FileReader {
@@ -48,6 +51,7 @@ enum Source {
     Unknown(Vec<u8>),
     Json(Box<JsonSource>),
     Table(Box<TableSource>),
+    Workbook(Box<WorkbookSource>),
 }
 
 impl FileReader {
@@ -68,29 +72,45 @@ impl FileReader {
         {
             self.read(&plain, &mut blocks)?;
             if blocks.len() >= BLOCKS_AT_ONCE {
-                break;
+                return Ok(self.amended(blocks));
             }
+        }
+        if let Source::Workbook(workbook) = &mut self.source {
+            workbook.step(&mut blocks)?;
         }
         Ok(self.amended(blocks))
     }
 
     /// Whether bytes that were pushed wait to be read.
-    pub(crate) const fn has_more(&self) -> bool {
-        !self.has_enough() && self.unpacking.has_more()
+    pub(crate) fn has_more(&self) -> bool {
+        let is_workbook_waiting = match &self.source {
+            Source::Workbook(workbook) => workbook.has_more(),
+            _ => false,
+        };
+        !self.has_enough() && (self.unpacking.has_more() || is_workbook_waiting)
     }
 
-    /// The memory of the reader, apart from the blocks that it has returned.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.options.action.family().entry_bytes_read_max() + BLOCK_BYTES + HEAD_BYTES
-    }
-
-    /// Whether a preview needs no more bytes.
+    /// Whether a preview needs no more bytes. A workbook has its rows at its end.
     pub(crate) const fn has_enough(&self) -> bool {
-        self.options.is_preview && self.content_length >= self.options.bytes_max
+        self.options.is_preview
+            && self.content_length >= self.options.bytes_max
+            && !matches!(self.source, Source::Workbook(_))
     }
 
-    /// Ends the file: the last blocks, and the findings.
-    pub(crate) fn finish(mut self) -> Result<(Vec<Block>, FileRead), FileFault> {
+    /// The memory of the reader, apart from the blocks that it has returned. A workbook takes more
+    /// after [`Self::end`].
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let entry_bytes = self.options.action.family().entry_bytes_read_max();
+        let workbook = match &self.source {
+            Source::Workbook(workbook) => workbook.memory_bytes(),
+            _ => 0,
+        };
+        entry_bytes + BLOCK_BYTES + HEAD_BYTES + usize::try_from(workbook).unwrap_or(usize::MAX)
+    }
+
+    /// Ends the bytes of the file. The rows of a workbook wait then: while [`Self::has_more`], call
+    /// [`Self::push`] with nothing, and [`Self::finish`] at last.
+    pub(crate) fn end(&mut self) -> Result<Vec<Block>, FileFault> {
         let mut blocks = Vec::new();
         self.unpacking.end();
         while !self.has_enough()
@@ -98,32 +118,44 @@ impl FileReader {
         {
             self.read(&plain, &mut blocks)?;
         }
-        let is_cut = self.has_enough();
-        if !is_cut {
+        if !self.has_enough() {
             self.unpacking.finish()?;
         }
         if let Source::Unknown(head) = &mut self.source {
             let head = std::mem::take(head);
             self.begin(&head, &mut blocks)?;
         }
+        if let Source::Workbook(workbook) = &mut self.source {
+            workbook.end()?;
+        }
+        Ok(self.amended(blocks))
+    }
+
+    /// Ends the file: the last blocks, and the findings.
+    pub(crate) fn finish(mut self) -> Result<(Vec<Block>, FileRead), FileFault> {
+        let mut ended = self.end()?;
+        let is_cut = self.has_enough();
+        let mut blocks = Vec::new();
         let found = match &mut self.source {
             Source::Unknown(_) => unreachable!("the format was found"),
             Source::Json(json) => json.finish(is_cut, &mut blocks)?,
             Source::Table(table) => table.finish(is_cut, &mut blocks)?,
+            Source::Workbook(workbook) => workbook.finish(&mut blocks)?,
         };
         let (content_length, digest) = (self.content_length, self.hash.clone().finalize().into());
-        let blocks = self.amended(blocks);
-        Ok((blocks, FileRead { content_length, digest, ..found }))
+        ended.extend(self.amended(blocks));
+        Ok((ended, FileRead { content_length, digest, ..found }))
     }
 
     fn read(&mut self, plain: &[u8], blocks: &mut Vec<Block>) -> Result<(), FileFault> {
-        let room = self.options.bytes_max.saturating_sub(self.content_length);
-        let plain = match usize::try_from(room) {
-            Ok(room) if self.options.is_preview => &plain[..plain.len().min(room)],
-            _ => plain,
+        let bytes_max = match (&self.source, self.options.is_preview) {
+            (Source::Workbook(_), true) => u64::MAX,
+            _ => self.options.bytes_max,
         };
+        let room = usize::try_from(bytes_max - self.content_length).unwrap_or(usize::MAX);
+        let plain = if self.options.is_preview { &plain[..plain.len().min(room)] } else { plain };
         self.content_length += plain.len() as u64;
-        if self.content_length > self.options.bytes_max {
+        if self.content_length > bytes_max {
             let detail = format!(
                 "the file has more than {} bytes, counted unpacked; split it into several files",
                 self.options.bytes_max
@@ -142,6 +174,7 @@ impl FileReader {
             }
             Source::Json(json) => json.push(plain, blocks),
             Source::Table(table) => table.push(plain, blocks),
+            Source::Workbook(workbook) => workbook.push(plain),
         }
     }
 
@@ -156,26 +189,18 @@ impl FileReader {
             FileFault::unreadable(format!("the file cannot be imported: {fault}"))
         })?;
         self.amendment = Amendment::of(&self.options, format);
-        let issues = self.options.action.family() == Family::Issues;
         self.source = match format {
             Format::Lines | Format::Array => {
                 Source::Json(Box::new(JsonSource::new(&self.options, format, head)))
             }
-            Format::Table if issues => {
-                let detail = "the file is a table, and issues are read from JSON lines or a JSON \
-                              array; send one of these";
-                return Err(FileFault::unreadable(detail.to_owned()));
-            }
             Format::Table => Source::Table(Box::new(TableSource::new(&self.options))),
-            Format::Workbook => {
-                let detail = "the file is a workbook (.xlsx); save the sheet as CSV in UTF-8";
-                return Err(FileFault::unreadable(detail.to_owned()));
-            }
+            Format::Workbook => Source::Workbook(Box::new(WorkbookSource::new(&self.options))),
         };
         match &mut self.source {
             Source::Unknown(_) => Ok(()),
             Source::Json(json) => json.push(head, blocks),
             Source::Table(table) => table.push(head, blocks),
+            Source::Workbook(workbook) => workbook.push(head),
         }
     }
 

@@ -44,6 +44,7 @@ pub(crate) enum FileType {
     Jsonl,
     Json,
     Csv,
+    Xlsx,
 }
 
 impl FileType {
@@ -53,6 +54,7 @@ impl FileType {
             Self::Jsonl => "jsonl",
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::Xlsx => "xlsx",
         }
     }
 }
@@ -63,7 +65,7 @@ pub(crate) struct FileFormat {
     pub(crate) file_type: FileType,
     /// The name of the encoding, in lower case.
     pub(crate) encoding: String,
-    /// Of a table.
+    /// Of a table; of a workbook that of its rejects.
     pub(crate) delimiter: Option<u8>,
     /// Of a workbook.
     pub(crate) sheet: Option<String>,
@@ -81,7 +83,8 @@ pub(crate) struct FileRead {
     pub(crate) format: FileFormat,
     /// Each column of the header and the field that it fills.
     pub(crate) columns: Vec<(String, Option<String>)>,
-    /// The header as it is in the file, without the columns of a table of rejects.
+    /// The header as it is in the file, or would be in a CSV, without the columns of a table of
+    /// rejects.
     pub(crate) header: Option<String>,
     /// Of the preview of a table.
     pub(crate) previews: Vec<ColumnPreview>,

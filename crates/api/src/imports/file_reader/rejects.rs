@@ -1,7 +1,7 @@
 //! Failed entries in the form of their file. A table gets two cells in front of each row, the
 //! faults and the line, and the file's own cells follow byte by byte, so that they are read as
-//! before. An import takes the two cells off again. (The rejects of JSON are lines, as payloads
-//! are.)
+//! before. A workbook becomes such a table. An import takes the two cells off again. (The rejects
+//! of JSON are lines, as payloads are.)
 
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::REJECTS_COLUMNS;

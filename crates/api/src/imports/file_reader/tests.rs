@@ -4,8 +4,10 @@
 
 mod amendments;
 mod hostile;
+mod issues;
 mod kinds;
 mod rejected;
+mod workbooks;
 
 use std::io::Write as _;
 

@@ -62,7 +62,13 @@ pub(super) fn schemas() -> Value {
              the defaults of absent members (docs/api.md, \"Importing issues\"). Scalars in `meta` \
              become strings; `domain` is ignored.",
             &["created_at"],
-            fields(&sent, &sent, "MessageEntry", "PrivateNoteEntry"),
+            merged([
+                fields(&sent, &sent, "MessageEntry", "PrivateNoteEntry"),
+                json!({"assignee_email": text(
+                    "The address of the assignee, if `assignee_id` is absent. An agent without an \
+                     id gets one.",
+                )}),
+            ]),
         )),
         "IssueState": words(&names(IssueState::ALL, IssueState::as_str)),
         "Message": message(&any, &["id", "body", "created_at", "origin", "author"]),

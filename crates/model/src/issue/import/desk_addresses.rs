@@ -2,8 +2,10 @@
 //! that of the domain's desk. They belong to the domain and not to the entry, so a repeated import
 //! may fill in others. Therefore the plan does not compare an address that was filled in.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use crate::fold::fold;
 use crate::ids::DomainName;
 use crate::issue::write::Desk;
 
@@ -19,16 +21,37 @@ pub struct DeskAddresses {
 pub(super) struct FilledAddresses<'a> {
     desk: String,
     agents: &'a HashMap<String, String>,
+    /// Agent ids, in order, by folded address. Made for the first assignee with an address.
+    ids: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> FilledAddresses<'a> {
     pub(super) fn new(addresses: &'a DeskAddresses, domain: &DomainName) -> Self {
-        Self { desk: addresses.desk.address(domain), agents: &addresses.agents }
+        Self {
+            desk: addresses.desk.address(domain),
+            agents: &addresses.agents,
+            ids: OnceCell::new(),
+        }
     }
 
     /// The address of a message by this agent.
     pub(super) fn of(&self, agent: &str) -> &str {
         self.agents.get(agent).unwrap_or(&self.desk)
+    }
+
+    /// The agents with this address.
+    pub(super) fn agents_with(&self, email: &str) -> &[String] {
+        let ids = self.ids.get_or_init(|| {
+            let mut ids: HashMap<String, Vec<String>> = HashMap::new();
+            for (id, email) in self.agents {
+                ids.entry(fold(email)).or_default().push(id.clone());
+            }
+            for ids in ids.values_mut() {
+                ids.sort_unstable();
+            }
+            ids
+        });
+        ids.get(&fold(email)).map_or(&[], Vec::as_slice)
     }
 }
 

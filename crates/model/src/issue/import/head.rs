@@ -20,9 +20,11 @@ pub(super) fn read_author<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Au
 }
 
 pub(super) fn read_assignee<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Assignee<'j> {
+    let email = reader.text(map, "assignee_email", TEXT_CHARS_MAX).map(trimmed);
     Assignee {
         id: reader.id(map, "assignee_id").filter(|id| *id != UNASSIGNED),
         name: reader.text(map, "assignee_name", TEXT_CHARS_MAX),
+        email: email.filter(|email| !email.is_empty()),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::issue::reader::Map;
 
 /// The fields of an issue.
-pub const ISSUE_FIELDS: [&str; 31] = [
+pub const ISSUE_FIELDS: [&str; 32] = [
     "id",
     "title",
     "tags",
@@ -16,6 +16,7 @@ pub const ISSUE_FIELDS: [&str; 31] = [
     "author_email",
     "assignee_id",
     "assignee_name",
+    "assignee_email",
     "redacted",
     "state_data",
     "created_at",

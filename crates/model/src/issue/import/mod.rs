@@ -23,7 +23,7 @@ pub use people::{AgentMention, AppProfileMention};
 
 use super::IssueFacts;
 use super::fragments::{IssueBody, IssueFragments};
-use super::head::{HeadContext, HeadTemplate};
+use super::head::{Assignee, HeadContext, HeadTemplate};
 use super::reader::{Map, Reader};
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
@@ -148,6 +148,8 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
     let messages = messages::read_all(source, map, created_at, reader);
     let author = head::read_author(map, reader);
     let assignee = head::read_assignee(map, reader);
+    let by_email = assignee.email.map(|email| source.agent_with(email));
+    let assignee = Assignee { id: assignee.id.or(by_email.as_deref()), ..assignee };
     let app_id = reader.id(map, "app_id");
     let app_publish_id = reader.id(map, "app_publish_id");
     let mut people = People::new(source, app_id, &author, &assignee, &messages);

@@ -94,7 +94,11 @@ impl<'c> People<'c> {
         let pid = people.hs_user_id.clone();
         people.add_writer(&pid, author.name, &[author.email]);
         if let Some(id) = assignee.id {
-            people.add_agent(id, assignee.name.unwrap_or_default(), None);
+            people.add_agent(
+                id,
+                assignee.name.unwrap_or_default(),
+                assignee.email.map(str::to_owned),
+            );
         }
         people
     }
@@ -227,10 +231,7 @@ impl<'c> People<'c> {
                 self.profile_of_email(email)
             }
             (Origin::EndUser, _) => self.hs_user_id.clone(),
-            (Origin::Agent, email) => {
-                let seed = format!("agent\0{}", fold(email.unwrap_or(person.name)));
-                app_profile_id(self.source.domain, seed.as_bytes())
-            }
+            (Origin::Agent, email) => self.source.agent_id(email.unwrap_or(person.name)),
         }
     }
 

@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 
 use super::desk_addresses::FilledAddresses;
 use super::fingerprint;
-use crate::ids::DomainName;
+use crate::fold::fold;
+use crate::ids::{DomainName, app_profile_id};
 use crate::json::Json;
 
 /// The entry and the domain that generated ids are derived from, and the domain's addresses.
@@ -26,6 +27,19 @@ impl<'s> Source<'s> {
         entry: &'s Json<'s>,
     ) -> Self {
         Self { domain, addresses, base_urls, entry, fingerprint: OnceCell::new() }
+    }
+
+    /// The id of an agent who has none, by address or name.
+    pub(super) fn agent_id(&self, text: &str) -> String {
+        app_profile_id(self.domain, format!("agent\0{}", fold(text)).as_bytes())
+    }
+
+    /// The id of the agent with this address.
+    pub(super) fn agent_with(&self, email: &str) -> String {
+        let id = self.agent_id(email);
+        // The agent of an earlier import comes first, so that a repeated one changes nothing.
+        let known = self.addresses.agents_with(email);
+        if known.contains(&id) { id } else { known.first().cloned().unwrap_or(id) }
     }
 
     /// A hash of the entry's content. It is computed once, and only if an id is missing.

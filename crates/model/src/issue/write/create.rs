@@ -75,7 +75,7 @@ pub fn plan_create(
         created_at: *created_at,
         last_message_at: None,
         author: &author,
-        assignee: &Assignee { id: None, name: None },
+        assignee: &Assignee { id: None, name: None, email: None },
         hs_user_id: pid,
     };
     let cc = request.cc.as_ref().map(|cc| cc.iter().map(String::as_str).collect());

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// All entries of a file as its rejects.
-fn rejects(blocks: &[Block], read: &FileRead, details: &[&str]) -> String {
+pub(super) fn rejects(blocks: &[Block], read: &FileRead, details: &[&str]) -> String {
     let mut out = Vec::new();
     let form = FileForm::new(read.format.clone().into(), Vec::new(), read.header.clone());
     let table = form.rejects();

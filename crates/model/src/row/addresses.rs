@@ -1,7 +1,7 @@
 //! The addresses of a cell. Address books put several into one cell, each perhaps with the name of
 //! its owner.
 
-use super::super::identity::IdentityType;
+use crate::profile::IdentityType;
 use crate::spelling::trimmed;
 
 /// The addresses of a cell, in order. A cell of another type is one value.

@@ -53,7 +53,7 @@ impl RoundedIds {
             self.suspects.iter().find(|suspect| suspect.ids >= ROWS_MIN)?;
         Some(format!(
             "all {ids} ids in the {name} end in 0: a spreadsheet rounded them, and they name other \
-             people now. Export the table again, import it into the spreadsheet with this column \
+             records now. Export the table again, import it into the spreadsheet with this column \
              as text, and make the changes there"
         ))
     }

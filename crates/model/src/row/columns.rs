@@ -1,16 +1,16 @@
-//! The columns of a table of profiles: which member of an entry each one is. All faults of a header
+//! The columns of a table: which member of an entry each one is. All faults of a header
 //! are found at once.
 
 use std::collections::HashMap;
 
-use super::super::field::{Field, Table};
-use super::super::identity::IdentityType;
 use super::cells::{Cell, Form};
-use super::header::{IDENTITIES, Place, Unplaced, custom_field, place};
+use super::header::{self, IDENTITIES, Place, RowField, Unplaced};
+use super::issues::{self, MESSAGES};
 use super::rounded::RoundedIds;
 use super::words::{is_core, plain};
+use crate::profile::{IdentityType, Table};
 use crate::spelling::trimmed;
-use crate::task::Action;
+use crate::task::{Action, Family};
 
 /// The columns that a table of rejected rows has before those of its file.
 pub const REJECTS_COLUMNS: [&str; 2] = ["error", "line"];
@@ -33,9 +33,48 @@ pub struct RowColumns {
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Id(usize),
-    Cell(usize, &'static Field),
-    Map(&'static Field, Vec<(String, usize, Form)>),
+    Cell(usize, RowField),
+    Map(RowField, Vec<(String, usize, Form)>),
     Identities(Vec<(IdentityType, usize)>),
+    /// The body of the first message.
+    Message(usize),
+}
+
+/// The records that rows become.
+#[derive(Debug, Clone, Copy)]
+enum Records {
+    Profiles(&'static Table),
+    Issues,
+}
+
+impl Records {
+    fn of(action: Action) -> Self {
+        match action.family() {
+            Family::Issues => Self::Issues,
+            Family::Identity => Self::Profiles(Table::of(action)),
+        }
+    }
+
+    const fn id_field(self) -> &'static str {
+        match self {
+            Self::Profiles(table) => table.id_field,
+            Self::Issues => "id",
+        }
+    }
+
+    fn place(self, action: Action, name: &str) -> Result<Place, Unplaced> {
+        match self {
+            Self::Profiles(table) => header::place(table, action, name),
+            Self::Issues => issues::place(action, name),
+        }
+    }
+
+    fn custom_field(self, name: &str) -> Result<Place, String> {
+        match self {
+            Self::Profiles(table) => header::custom_field(table, name),
+            Self::Issues => issues::custom_field(name),
+        }
+    }
 }
 
 /// The use of columns that no field has.
@@ -78,7 +117,7 @@ impl RowColumns {
         renames: &[(String, String)],
         others: OtherColumns,
     ) -> (Self, Vec<ColumnFault>) {
-        let table = Table::of(action);
+        let records = Records::of(action);
         let names: Vec<String> = header.iter().map(|cell| cell.own().to_owned()).collect();
         let (patches, of_rejects) = (action.patches(), is_of_rejects(header));
         let mut columns = Self { of_rejects, names, patches, ..Self::default() };
@@ -102,20 +141,22 @@ impl RowColumns {
                 }
                 continue;
             }
-            let placed = match (place(table, action, name), others) {
+            let placed = match (records.place(action, name), others) {
                 (Err(Unplaced::Unknown(_)), OtherColumns::Ignore) if renamed.is_none() => continue,
                 (Err(Unplaced::Unknown(_)), OtherColumns::Custom) if renamed.is_none() => {
-                    custom_field(table, name)
+                    records.custom_field(name)
                 }
                 (Err(Unplaced::Unknown(detail) | Unplaced::Wrong(detail)), _) => Err(detail),
                 (Ok(place), _) => Ok(place),
             };
             match placed.and_then(|place| used.take(name, place)) {
-                Ok(place) => columns.add(table, column, place),
+                Ok(place) => columns.add(records, column, place),
                 Err(detail) => faults.push(ColumnFault { column: Some(column), detail }),
             }
         }
-        if let Some(detail) = columns.missing(table, action).filter(|_| faults.is_empty()) {
+        // Rows that follow add messages at the end of an entry.
+        columns.members.sort_by_key(|(name, _)| *name == MESSAGES);
+        if let Some(detail) = columns.missing(records, action).filter(|_| faults.is_empty()) {
             faults.push(ColumnFault { column: None, detail });
         }
         (columns, faults)
@@ -129,7 +170,7 @@ impl RowColumns {
                 let is_id = |kind| !matches!(kind, IdentityType::Email | IdentityType::PhoneNumber);
                 identities.iter().filter(|(kind, _)| is_id(*kind)).map(|(_, at)| *at).collect()
             }
-            Source::Cell(..) | Source::Map(..) => Vec::new(),
+            Source::Cell(..) | Source::Map(..) | Source::Message(_) => Vec::new(),
         });
         RoundedIds::of(ids.map(|column| (column, self.shown(column))))
     }
@@ -141,6 +182,7 @@ impl RowColumns {
                 Source::Id(at) | Source::Cell(at, _) => {
                     (*at == column).then(|| (*member).to_owned())
                 }
+                Source::Message(at) => (*at == column).then(|| issues::MESSAGE.to_owned()),
                 Source::Map(_, keys) => {
                     let (key, ..) = keys.iter().find(|(_, at, _)| *at == column)?;
                     Some(format!("{member}.{key}"))
@@ -178,11 +220,12 @@ impl RowColumns {
         }
     }
 
-    fn add(&mut self, table: &'static Table, column: usize, place: Place) {
+    fn add(&mut self, records: Records, column: usize, place: Place) {
         match place {
             Place::LeftOut => {}
-            Place::Id => self.members.push((table.id_field, Source::Id(column))),
+            Place::Id => self.members.push((records.id_field(), Source::Id(column))),
             Place::Whole(field) => self.members.push((field.name, Source::Cell(column, field))),
+            Place::Message => self.members.push((MESSAGES, Source::Message(column))),
             Place::Inside(field, key, form) => {
                 let source = self.member(field.name, || Source::Map(field, Vec::new()));
                 if let Source::Map(_, keys) = source {
@@ -207,9 +250,10 @@ impl RowColumns {
         &mut self.members[at].1
     }
 
-    /// The column that the header lacks, if no entry of it could name its profile.
-    fn missing(&self, table: &Table, action: Action) -> Option<String> {
+    /// The column that the header lacks and each entry needs, as a sentence.
+    fn missing(&self, records: Records, action: Action) -> Option<String> {
         let has = |name| self.members.iter().any(|(member, _)| *member == name);
+        let Records::Profiles(table) = records else { return issues::missing(action, has) };
         let has_name = has(table.id_field) || is_core(table) && has(IDENTITIES);
         (!has_name).then(|| match action {
             Action::UpdateAppProfiles | Action::DeleteAppProfiles => {
@@ -274,6 +318,7 @@ impl UsedColumns {
             Place::LeftOut => return Ok(place),
             Place::Id => ("", String::new()),
             Place::Whole(field) => (field.name, String::new()),
+            Place::Message => (MESSAGES, String::new()),
             Place::Inside(field, key, _) => (field.name, format!(".{key}")),
             Place::Identity(kind, number) => {
                 let number = number

@@ -3,16 +3,15 @@
 
 use std::borrow::Cow;
 
-use super::super::checker::{Checker, quoted};
-use super::super::field::Field;
-use super::super::identity::{IdentityType, is_rounded, rounded};
-use super::super::placeholders::Placeholders;
 use super::addresses::addresses;
 use super::cells::{Cell, CellFault, Form, list, looks_like_list};
 use super::columns::{RowColumns, Source};
+use super::header::{IDENTITIES, RowField};
+use super::issues::oddity;
 use crate::error_code::{EntryErrorCode as Code, EntryWarningCode};
 use crate::ids::IdentityKey;
 use crate::json::{Json, ValuePath, parse, write_string};
+use crate::profile::{Checker, IdentityType, Placeholders, is_rounded, quoted, rounded};
 use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX};
 use crate::spelling::trimmed;
 
@@ -75,17 +74,22 @@ impl RowColumns {
 }
 
 /// A row while its entry is written.
-struct Row<'r, F> {
-    columns: &'r RowColumns,
-    rules: &'r RowRules,
-    cell: &'r F,
+pub(super) struct Row<'r, F> {
+    pub(super) columns: &'r RowColumns,
+    pub(super) rules: &'r RowRules,
+    pub(super) cell: &'r F,
     /// Whether values are checked by the rules of their fields.
     checks: bool,
-    checker: Checker,
+    pub(super) checker: Checker,
 }
 
 impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
-    fn new(columns: &'r RowColumns, rules: &'r RowRules, cell: &'r F, checks: bool) -> Self {
+    pub(super) fn new(
+        columns: &'r RowColumns,
+        rules: &'r RowRules,
+        cell: &'r F,
+        checks: bool,
+    ) -> Self {
         Self { columns, rules, cell, checks, checker: Checker::default() }
     }
 
@@ -102,6 +106,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
                 Source::Cell(column, field) => self.value(None, *column, field, None, out),
                 Source::Map(field, keys) => self.map(field, keys, out),
                 Source::Identities(identities) => self.identities(identities, out),
+                Source::Message(column) => self.first_message(*column, out),
             };
             if any {
                 separator = b',';
@@ -123,7 +128,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
     }
 
     /// The text of a cell; `None` if the cell says nothing.
-    fn text(&self, column: usize) -> Result<Option<Cow<'c, str>>, CellFault> {
+    pub(super) fn text(&self, column: usize) -> Result<Option<Cow<'c, str>>, CellFault> {
         let cell = (self.cell)(column);
         if cell.text.is_empty() || !cell.quoted && cell.is_blank() {
             return Ok(None);
@@ -156,7 +161,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
         &mut self,
         key: Option<&str>,
         column: usize,
-        field: &Field,
+        field: &RowField,
         form: Option<Form>,
         out: &mut Vec<u8>,
     ) -> bool {
@@ -166,7 +171,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
             out.extend_from_slice(b"null");
             return self.columns.patches;
         }
-        let form = form.unwrap_or(Form::of(field.rule));
+        let form = form.unwrap_or(field.form);
         let text = match self.text(column) {
             Ok(Some(text)) => text,
             Ok(None) => return false,
@@ -189,23 +194,28 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
         if is_list {
             self.look_for_lists(&path, column, &text);
         }
+        if let Some((code, detail)) = oddity(form, &text) {
+            let detail = format!("{}: {detail}", self.columns.shown(column));
+            let value = Json::String(Cow::Borrowed(&*text));
+            self.warn(EntryWarning::new(code, &path, detail, &value));
+        }
         true
     }
 
     /// Checks a value by the rules of its field.
-    fn passes(&mut self, key: Option<&str>, column: usize, field: &Field, value: &[u8]) -> bool {
-        let Ok(value) = parse(value) else { return true };
+    fn passes(&mut self, key: Option<&str>, column: usize, field: &RowField, value: &[u8]) -> bool {
+        let (Some(rule), Ok(value)) = (field.of_profile, parse(value)) else { return true };
         let value = match key {
             Some(key) => Json::Object(vec![(Cow::Borrowed(key), value)]),
             None => value,
         };
         let mut checker = Checker::default();
-        checker.value(field, &value);
+        checker.value(rule, &value);
         let is_good = checker.faults.is_empty();
         for found in checker.faults {
             let shown = self.columns.shown(column);
             let detail = format!("{shown}: {}", found.detail);
-            if self.rules.leave_out && !is_identities(field) {
+            if self.rules.leave_out && field.name != IDENTITIES {
                 self.left_out(found.pointer.unwrap_or_default(), column, &detail);
             } else if !self.checker.is_full() {
                 self.checker.faults.push(EntryFault { detail, ..found });
@@ -214,7 +224,7 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
         is_good
     }
 
-    fn map(&mut self, field: &Field, keys: &[(String, usize, Form)], out: &mut Vec<u8>) -> bool {
+    fn map(&mut self, field: &RowField, keys: &[(String, usize, Form)], out: &mut Vec<u8>) -> bool {
         let mut separator = b'{';
         for (key, column, form) in keys {
             let before = out.len();
@@ -303,8 +313,9 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
     }
 
     /// Leaves a faulty field out, or adds its fault.
-    fn faulty(&mut self, path: &ValuePath<'_>, column: usize, fault: CellFault) -> bool {
-        let is_identities = matches!(path, ValuePath::Key(ValuePath::Root, "identities"));
+    pub(super) fn faulty(&mut self, path: &ValuePath<'_>, column: usize, fault: CellFault) -> bool {
+        let is_identities =
+            matches!(path, ValuePath::Key(ValuePath::Root, name) if *name == IDENTITIES);
         if !self.rules.leave_out || is_identities {
             return self.fault(path, column, fault);
         }
@@ -331,13 +342,9 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
         }
     }
 
-    fn warn(&mut self, warning: EntryWarning) {
+    pub(super) fn warn(&mut self, warning: EntryWarning) {
         if self.checker.warnings.len() < WARNINGS_MAX {
             self.checker.warnings.push(warning);
         }
     }
-}
-
-fn is_identities(field: &Field) -> bool {
-    field.name == "identities"
 }

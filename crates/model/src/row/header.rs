@@ -3,12 +3,10 @@
 //! `identity.email`. Names are compared in any case, with or without blanks, hyphens and
 //! underscores; the key of a custom field is taken as it is written.
 
-use super::super::check::NAME_COMPONENTS;
-use super::super::field::{CORE, Field, Table};
-use super::super::identity::IdentityType;
 use super::cells::Form;
 use super::words::{field_of, is_core, plain};
 use crate::dialects::hint;
+use crate::profile::{CORE, Field, IdentityType, NAME_COMPONENTS, Table};
 use crate::spelling::trimmed;
 use crate::task::Action;
 
@@ -17,14 +15,32 @@ const IDENTITY_NUMBER_MAX: u32 = 100;
 
 pub(super) const IDENTITIES: &str = "identities";
 const NAMES: &str = "names";
-const CUSTOM_FIELDS: &str = "custom_fields";
+pub(super) const CUSTOM_FIELDS: &str = "custom_fields";
+
+/// A member of an entry that cells fill.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowField {
+    pub(super) name: &'static str,
+    pub(super) form: Form,
+    /// The field of a profile, whose rule is checked with the cell. The rules of issues are checked
+    /// with the whole entry.
+    pub(super) of_profile: Option<&'static Field>,
+}
+
+impl From<&'static Field> for RowField {
+    fn from(field: &'static Field) -> Self {
+        Self { name: field.name, form: Form::of(field.rule), of_profile: Some(field) }
+    }
+}
 
 /// The place of a column in an entry.
 #[derive(Debug)]
 pub(super) enum Place {
     Id,
-    Whole(&'static Field),
-    Inside(&'static Field, String, Form),
+    Whole(RowField),
+    Inside(RowField, String, Form),
+    /// The body of a message of an issue.
+    Message,
     /// With the number of the column, or none for a word of which there may be several.
     Identity(IdentityType, Option<u32>),
     /// Only the server sets this member; an export has it.
@@ -90,10 +106,10 @@ pub(super) fn custom_field(table: &'static Table, name: &str) -> Result<Place, S
     if trimmed(key).is_empty() {
         return Err("a custom field needs a name, as in custom_fields.plan".to_owned());
     }
-    Ok(Place::Inside(field, key.to_owned(), form))
+    Ok(Place::Inside(field.into(), key.to_owned(), form))
 }
 
-fn key_of_custom_field(name: &str) -> Option<&str> {
+pub(super) fn key_of_custom_field(name: &str) -> Option<&str> {
     let (before, key) = name.split_once('.')?;
     (plain(trimmed(before)) == plain(CUSTOM_FIELDS)).then_some(key)
 }
@@ -105,14 +121,14 @@ fn field(table: &'static Table, name: &str) -> Option<&'static Field> {
 /// The place of a field's own name.
 fn named(table: &'static Table, word: &str) -> Option<Place> {
     if let Some(field) = table.fields.iter().find(|field| plain(field.name) == word) {
-        return Some(Place::Whole(field));
+        return Some(Place::Whole(field.into()));
     }
     if !is_core(table) {
         return None;
     }
     let component = word.strip_prefix("names.").unwrap_or(word);
     if let Some(known) = NAME_COMPONENTS.iter().find(|known| plain(known) == component) {
-        return Some(Place::Inside(field(table, NAMES)?, (*known).to_owned(), Form::Text));
+        return Some(Place::Inside(field(table, NAMES)?.into(), (*known).to_owned(), Form::Text));
     }
     identity(table, word)
 }

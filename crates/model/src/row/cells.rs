@@ -3,11 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::super::checker::quoted;
-use super::super::field::Rule;
+use super::addresses::addresses;
+use super::state::state_of;
 use crate::error_code::EntryErrorCode as Code;
+use crate::issue::FieldType;
 use crate::json::{Json, parse, write_string};
+use crate::profile::{IdentityType, Rule, quoted};
 use crate::spelling::{boolean_word, trimmed};
+use crate::time::read::{InvalidMoment, parse_moment};
 
 /// The errors that a spreadsheet shows instead of a value that it cannot compute.
 const SPREADSHEET_ERRORS: [&str; 12] = [
@@ -100,6 +103,12 @@ pub(super) enum Form {
     List,
     /// A JSON array or map.
     Json,
+    /// An address, perhaps in `Name <address>`.
+    Address,
+    /// The state of an issue, also in the words of other desks.
+    State,
+    /// A custom field of an issue: a map of its type and value.
+    Typed(FieldType),
 }
 
 impl Form {
@@ -135,6 +144,29 @@ impl Form {
                 let value = boolean(word).ok_or_else(|| no_boolean(word))?;
                 out.extend_from_slice(if value { b"true" } else { b"false" });
             }
+            Self::Address => match addresses(IdentityType::Email, text)[..] {
+                [address] => write_string(address, out),
+                _ => write_string(word, out),
+            },
+            Self::State => write_string(state_of(word).unwrap_or(word), out),
+            Self::Typed(kind) => {
+                out.extend_from_slice(b"{\"type\":");
+                write_string(kind.as_str(), out);
+                out.extend_from_slice(b",\"value\":");
+                let form = match kind {
+                    FieldType::Checkbox => Self::Boolean,
+                    FieldType::Number => Self::Number,
+                    FieldType::Date => {
+                        check_date(word)?;
+                        Self::Moment
+                    }
+                    FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown => {
+                        Self::Text
+                    }
+                };
+                form.write(text, separator, out)?;
+                out.push(b'}');
+            }
             Self::List if !word.starts_with('[') => {
                 let members = list(word, separator);
                 crate::json::write_array(members, out, write_string);
@@ -169,6 +201,13 @@ pub(super) fn looks_like_list(member: &str, separator: &str) -> Option<String> {
          several, name {other:?} as the separator",
         quoted(member)
     ))
+}
+
+fn check_date(word: &str) -> Result<(), CellFault> {
+    parse_moment(word).map(drop).map_err(|fault| match fault {
+        InvalidMoment::NotATime(detail) => (Code::WrongType, detail),
+        InvalidMoment::OutOfRange(detail) => (Code::OutOfRange, detail),
+    })
 }
 
 fn boolean(word: &str) -> Option<bool> {

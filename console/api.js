@@ -65,8 +65,8 @@ export async function send(method, path, { body, raw, headers = {}, signal, quie
       detail: "the server cannot be reached; check that it runs, then try again",
     });
   }
-  if (!quiet) {
-    calls.unshift({
+  if (!quiet)
+    noted({
       method,
       path,
       body: text,
@@ -75,19 +75,28 @@ export async function send(method, path, { body, raw, headers = {}, signal, quie
       status: response.status,
       ms: performance.now() - begun,
     });
-    calls.length = Math.min(calls.length, CALLS_MAX);
-    whenCalled();
-  }
   if (response.ok || response.status === 304) return response;
   const problem = await response
     .text()
     .then(parse)
     .catch(() => null);
-  if (response.status === 401 && session) {
+  throw lost(response.status, problem);
+}
+
+/** Keeps a call, to be shown as curl. */
+export function noted(/** @type {Call} */ made) {
+  calls.unshift(made);
+  calls.length = Math.min(calls.length, CALLS_MAX);
+  whenCalled();
+}
+
+/** The refusal of a call. The session is over if that is the reason. */
+export function lost(/** @type {number} */ status, /** @type {any} */ problem) {
+  if (status === 401 && session) {
     session = null;
     whenLost();
   }
-  throw new Refusal(response.status, problem);
+  return new Refusal(status, problem);
 }
 
 /** @param {string} method @param {string} path @param {any} [options] */
@@ -132,6 +141,62 @@ export function query(params) {
   }
   const text = pairs.toString();
   return text && `?${text}`;
+}
+
+const FAMILIES = ["identity", "issues"];
+/** The lists, each with the parameters that keep a task of an import out of it. */
+const LISTS = [
+  { key: "imports", path: "imports", own: {} },
+  { key: "tasks", path: "bulk_actions", own: { import_id: "none" } },
+];
+
+/** Whether a record is an import. A task of an import names it, too. */
+export const isImport = (/** @type {any} */ record) => !("task_id" in record);
+/** What a record is called. */
+export const nounOf = (/** @type {any} */ record) => (isImport(record) ? "import" : "task");
+export const idOf = (/** @type {any} */ record) => record.task_id ?? record.import_id;
+export const familyOf = (/** @type {string} */ action) =>
+  action.endsWith("_issues") ? "issues" : "identity";
+export const imports = (/** @type {string} */ family, rest = "") =>
+  v2(`${family}/imports${rest && `/${rest}`}`);
+
+/** The path of the API to a record. */
+export const pathOf = (/** @type {any} */ record) =>
+  v2(
+    `${familyOf(record.action)}/${isImport(record) ? "imports" : "bulk_actions"}` +
+      `/${encodeURIComponent(idOf(record))}`,
+  );
+/** The address of the screen of a record, and of its faults. */
+export const screenOf = (/** @type {any} */ record) =>
+  `${nounOf(record)}/${familyOf(record.action)}/${idOf(record)}`;
+export const faultsOf = (/** @type {any} */ record) =>
+  `${isImport(record) ? "import-faults" : "faults"}/${familyOf(record.action)}/${idOf(record)}`;
+
+/** Reads the record of a screen: an import if the name of the screen says so. */
+export function recordOf(/** @type {any} */ { name, args: [family, id], signal }) {
+  const kind = name.startsWith("import") ? "imports" : "bulk_actions";
+  return call("GET", v2(`${family}/${kind}/${encodeURIComponent(id)}`), { signal });
+}
+
+/**
+ * A page of the imports and the tasks of none, newest first: of one action, or of all.
+ * @param {any} wanted @param {{signal:AbortSignal, quiet?:boolean}} options
+ */
+export async function latest(wanted, options) {
+  const families = wanted.action ? [familyOf(wanted.action)] : FAMILIES;
+  const asked = families.flatMap((family) =>
+    LISTS.map(async ({ key, path, own }) => {
+      const filter = query({ ...own, ...wanted });
+      const page = await call("GET", v2(`${family}/${path}${filter}`), options);
+      return { ...page, records: page[key] };
+    }),
+  );
+  const lists = await Promise.all(asked);
+  return {
+    records: lists.flatMap((list) => list.records).sort((a, b) => b.created_at - a.created_at),
+    pages: Math.max(...lists.map((list) => list["total-pages"])),
+    total: lists.reduce((sum, list) => sum + list["total-hits"], 0),
+  };
 }
 
 /** A call as a line for a shell. The files of a form are named and not written. */

@@ -32,7 +32,9 @@ const SCREENS = named(
 const WITHIN = named(
   /** @type {Record<string, [string, ()=>Promise<any>]>} */ ({
     issue: ["issues", () => import("./issue.js")],
+    import: ["imports", () => import("./task.js")],
     task: ["imports", () => import("./task.js")],
+    "import-faults": ["imports", () => import("./faults.js")],
     faults: ["imports", () => import("./faults.js")],
     person: ["people", () => import("./person.js")],
   }),
@@ -142,6 +144,7 @@ async function show() {
     const abort = new AbortController();
     const stops = /** @type {(()=>void)[]} */ ([() => abort.abort()]);
     const context = {
+      name,
       args,
       params,
       go,

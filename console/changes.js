@@ -1,7 +1,7 @@
-// What a dry run would change: how many entries have each outcome, and the first changes field by
-// field. The server shows changes for dry runs of updates and upserts.
+// What became of the entries, or would become of them: how many have each outcome, and the first
+// changes field by field. The server shows changes for dry runs of updates and upserts.
 import { ACTIONS } from "./actions.js";
-import { eachLine, tasks } from "./api.js";
+import { eachLine, pathOf } from "./api.js";
 import { write } from "./json.js";
 import { count, short, things } from "./format.js";
 import { table } from "./ui.js";
@@ -11,70 +11,81 @@ const ROWS_MAX = 100;
 /** Results in which nothing but the outcome is read. */
 const OUTCOME = /"outcome":"([a-z]+)"/;
 
-/** Whether dry runs of the action have changes. */
-export const hasChanges = (/** @type {string} */ action) => ACTIONS[action]?.patches === true;
+/** Results are read to their end to be counted. More than this many take too long. */
+const COUNTED_MAX = 500000;
+/** The one outcome of entries that succeeded, by the first word of the action. */
+const ALONE = /** @type {Record<string, string>} */ ({
+  create: "created",
+  import: "created",
+  delete: "deleted",
+});
+const WORDS = /** @type {Record<string, string>} */ ({
+  created: "new",
+  updated: "changed",
+  unchanged: "as before",
+  deleted: "deleted",
+});
 
-/** The outcomes and changes of tasks, which may be added one by one. */
-export function noChanges() {
-  return {
-    outcomes: /** @type {Map<string, number>} */ (new Map()),
-    rows: /** @type {any[][]} */ ([]),
-    more: 0,
-  };
+/**
+ * The outcomes of a completed task or import, and of a dry run the first changes.
+ * @param {any} record @param {AbortSignal} signal
+ */
+export async function outcomesOf(record, signal) {
+  const { action, upsert, dry_run: dry, counts } = record;
+  const rows = /** @type {any[][]} */ ([]);
+  const outcomes = /** @type {Map<string, number>} */ (new Map());
+  const found = { outcomes, rows, more: 0 };
+  const alone = !upsert && ALONE[action.split("_")[0]];
+  if (alone) outcomes.set(alone, counts.succeeded);
+  if (alone || ACTIONS[action]?.reads || counts.total > COUNTED_MAX || !counts.succeeded)
+    return found;
+  const shown = dry && ACTIONS[action]?.patches ? "&includes=changes" : "";
+  await eachLine(`${pathOf(record)}/results?format=jsonl${shown}`, signal, (line, parse) => {
+    const outcome = OUTCOME.exec(line)?.[1] ?? "";
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    if (outcome !== "updated" || !shown) return;
+    if (rows.length >= ROWS_MAX) {
+      found.more += 1;
+      return;
+    }
+    const result = parse();
+    for (const [field, { from, to }] of Object.entries(/** @type {any} */ (result.changes ?? {})))
+      rows.push([
+        count(result.line),
+        h("span", { class: "mono" }, field),
+        value(from, "bad"),
+        value(to, "good"),
+      ]);
+  });
+  return found;
 }
 
 /**
- * Adds the results of a dry run. `before` is the number of lines before its first one.
- * @param {ReturnType<typeof noChanges>} found
- * @param {string} family @param {string} id @param {number} before @param {any} signal
+ * `24 930 new, 30 changed, 40 to mend`.
+ * @param {any} record @param {Map<string, number>} outcomes
  */
-export async function addChanges(found, family, id, before, signal) {
-  await eachLine(
-    `${tasks(family, id)}/results?format=jsonl&includes=changes`,
-    signal,
-    (line, parse) => {
-      const outcome = OUTCOME.exec(line)?.[1] ?? "";
-      found.outcomes.set(outcome, (found.outcomes.get(outcome) ?? 0) + 1);
-      if (outcome !== "updated") return;
-      if (found.rows.length >= ROWS_MAX) {
-        found.more += 1;
-        return;
-      }
-      const record = parse();
-      const fields = Object.entries(record.changes ?? {});
-      for (const [field, { from, to }] of fields) {
-        found.rows.push([
-          count(before + record.line),
-          h("span", { class: "mono" }, field),
-          value(from, "bad"),
-          value(to, "good"),
-        ]);
-      }
-    },
-  );
+export function outcomeWords({ counts }, outcomes) {
+  const { succeeded, failed, unprocessed } = counts;
+  const said = [...outcomes]
+    .filter(([, n]) => n > 0)
+    .map(([outcome, n]) => `${count(n)} ${WORDS[outcome] ?? (outcome || "without an outcome")}`);
+  if (!said.length && succeeded) said.push(`${count(succeeded)} without a fault`);
+  if (failed) said.push(`${count(failed)} to mend`);
+  if (unprocessed) said.push(`${count(unprocessed)} not reached`);
+  return said.join(", ");
 }
 
-/** The outcomes and changes as elements. @param {ReturnType<typeof noChanges>} found */
-export function changesView({ outcomes, rows, more }) {
-  const words = /** @type {Record<string, string>} */ ({
-    created: "would be created",
-    updated: "would change",
-    unchanged: "would stay as they are",
-    deleted: "would be deleted",
-  });
-  const said = [...outcomes].map(
-    ([outcome, n]) => `${things(n, "entry", "entries")} ${words[outcome] ?? outcome}`,
-  );
+/** The changes as elements. @param {{rows:any[][], more:number}} found */
+export function changesView({ rows, more }) {
+  if (!rows.length) return null;
   return [
     h("h2", null, "What would change"),
-    h("p", null, said.length ? `${said.join(", ")}.` : "Nothing."),
-    rows.length > 0 && table("Changes", ["line", "field", "now", "then"], rows),
+    table("Changes", ["line", "field", "now", "then"], rows),
     more > 0 &&
       h(
         "p",
         { class: "faint" },
-        `… and ${things(more, "more entry", "more entries")}; ` +
-          "the results of the tasks have all of them",
+        `… and ${things(more, "more entry", "more entries")}; the results have all of them`,
       ),
   ];
 }

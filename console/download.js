@@ -4,8 +4,8 @@
 // file when one of its writes fails, so after a full disk the list is read again from its
 // beginning.
 import { Refusal, query, send } from "./api.js";
-import { CsvReader, lastRecord } from "./csv.js";
 import { parse } from "./json.js";
+import { cellsOf, lastRecord } from "./rows.js";
 
 const TRIES = 6;
 const FIRST_WAIT_MS = 500;
@@ -180,13 +180,13 @@ export class Download {
     this.bytes += bytes.length;
     const text = (/** @type {Uint8Array} */ some) => new TextDecoder().decode(some);
     if (table && !this.columns) {
-      this.columns = new CsvReader(",").push(text(bytes.slice(0, bytes.indexOf(10) + 1)))[0];
+      this.columns = cellsOf(text(bytes.slice(0, bytes.indexOf(10) + 1)));
       count -= 1;
     }
     this.records += count;
     if (!count) return;
     const last = text(bytes.slice(begin));
-    const record = table ? this.named(new CsvReader(",").push(last)[0]) : parse(last);
+    const record = table ? this.named(cellsOf(last)) : parse(last);
     this.after = `${record.created_at},${record[id]}`;
   }
   /** @param {string[]} row @returns {any} */

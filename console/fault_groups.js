@@ -2,7 +2,13 @@
 // a group are read as a stream.
 import { eachLine, query } from "./api.js";
 import { write } from "./json.js";
-import { groupOf } from "./pointer.js";
+import { count, short, things } from "./format.js";
+import { groupOf, placeOf } from "./pointer.js";
+import { table } from "./ui.js";
+import { h } from "./view.js";
+
+/** Groups that are shown where nobody mends them. */
+const SHOWN = 12;
 
 /** The name of the group of a fault. */
 export const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.pointer ?? "")}`;
@@ -54,4 +60,33 @@ export async function recordsOf(
     found.push(record()),
   );
   return found;
+}
+
+/**
+ * The faults in words: how many, where, and an example of each group. `columns` has the fields of
+ * the columns of a table.
+ * @param {Group[]} groups @param {Record<string, string|null>} columns
+ */
+export function groupsView(groups, columns) {
+  const names = new Map(Object.entries(columns).map(([name, field]) => [field, name]));
+  const rows = groups.slice(0, SHOWN).map(({ fault, count: n }) => {
+    const place = placeOf(fault.pointer ?? "");
+    const column = names.get(place) ?? names.get(place.replace(/^identities\./, ""));
+    return [
+      fault.code.replaceAll("_", " "),
+      count(n),
+      h("span", { dir: "auto" }, column ? `column ${short(column, 60)}` : place || "the entry"),
+      count(fault.line),
+      fault.value !== null &&
+        h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, {}), 60)),
+      h("span", { dir: "auto" }, short(fault.detail, 240)),
+    ];
+  });
+  const heads = ["fault", "count", "where", "first line", "value", "why"];
+  const more = groups.length - SHOWN;
+  return [
+    h("h2", null, "Faults"),
+    h("div", { class: "cards" }, table("Faults", heads, rows, [1, 3])),
+    more > 0 && h("p", { class: "faint" }, `… and ${things(more, "more group")}; Mend has all.`),
+  ];
 }

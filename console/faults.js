@@ -1,8 +1,9 @@
-// Faults of a task: groups by code and field, then the entries with the faulty value marked. Mended
-// entries are tried by a dry run, and sent again. The server counts the groups; entries are read
-// when they come into view, and those of a group when it is mended (mending.js).
-import { base, call, can, query, tasks } from "./api.js";
-import { REPLACE, submit } from "./sending.js";
+// Faults of an import, or of a task that belongs to none: groups by code and field, then the
+// entries with the faulty value marked. Mended entries are tried by a dry run, and sent again as an
+// import. The server counts the groups; entries are read when they come into view, and those of a
+// group when it is mended (mending.js).
+import { base, call, can, idOf, nounOf, pathOf, query, recordOf, screenOf } from "./api.js";
+import { submit } from "./upload.js";
 import { write } from "./json.js";
 import { Pages } from "./pages.js";
 import { groupOf, valueAt } from "./pointer.js";
@@ -22,45 +23,37 @@ const PAGE = 100;
 const WAIT_SECONDS = 1;
 
 export default async function faults(/** @type {any} */ context) {
-  const { args, signal, keys, back } = context;
-  const [family, id] = args;
-  const path = tasks(family, encodeURIComponent(id));
-  const task = await call("GET", path, { signal });
-  const link = (/** @type {string} */ label) => h("a", { href: `#/task/${family}/${id}` }, label);
-  if (task.status !== "completed") {
+  const { signal, keys, back } = context;
+  const record = await recordOf(context);
+  const noun = nounOf(record);
+  const link = (/** @type {string} */ label) => h("a", { href: `#/${screenOf(record)}` }, label);
+  if (record.status !== "completed") {
     const rest = "; its faults can be mended once it has ended.";
-    return [head("Faults"), empty("The task is still at work", link("Follow it"), rest)];
+    return [head("Faults"), empty(`The ${noun} is still at work`, link("Follow it"), rest)];
   }
-  if (task.counts.failed === 0)
-    return [head("Faults"), empty("No faults", link("The task"), " has no failed entries.")];
-  const summary = await call("GET", `${path}/errors/summary`, { signal });
-  const screen = new FaultsScreen(context, path, task, summary);
+  if (record.counts.failed === 0)
+    return [head("Faults"), empty("No faults", link(`The ${noun}`), " has no failed entries.")];
+  const summary = await call("GET", `${pathOf(record)}/errors/summary`, { signal });
+  const screen = new FaultsScreen(context, record, summary);
   const { list } = screen;
   keys({
     j: () => list.move(1),
     k: () => list.move(-1),
     Enter: () => list.openSelected(),
-    Escape: () => back(`task/${family}/${id}`),
+    Escape: () => back(screenOf(record)),
   });
   await screen.begin();
   return screen.view();
 }
 
 class FaultsScreen {
-  constructor(
-    /** @type {any} */ context,
-    /** @type {string} */ path,
-    /** @type {any} */ task,
-    /** @type {any} */ summary,
-  ) {
-    const { args, params, signal, go, up } = context;
-    this.family = args[0];
-    this.id = args[1];
+  constructor(/** @type {any} */ context, /** @type {any} */ record, /** @type {any} */ summary) {
+    const { params, signal, go, up } = context;
     this.signal = /** @type {AbortSignal} */ (signal);
     this.go = go;
     this.up = up;
-    this.path = path;
-    this.task = task;
+    this.path = pathOf(record);
+    this.record = record;
     this.summary = summary;
     this.groups = groupsOf(
       summary.groups.map((/** @type {any} */ one) => ({
@@ -68,7 +61,7 @@ class FaultsScreen {
         count: one.count,
       })),
     );
-    this.draft = draftOf(`faults/${this.family}/${this.id}`, makeDraft);
+    this.draft = draftOf(`faults/${this.path}`, makeDraft);
     /** The group that was chosen, and the one whose rows are shown. They differ while rows load. */
     this.wanted = this.groups.find((group) => group.name === params.get("group"));
     this.shown = this.wanted;
@@ -91,14 +84,15 @@ class FaultsScreen {
     if (this.draft.trying) this.follow().catch(refused);
   }
   view() {
-    const { family, id, task } = this;
-    const name = task.file_name ? short(task.file_name, 60) : h("span", { class: "mono" }, id);
+    const { record } = this;
+    const id = h("span", { class: "mono" }, idOf(record));
+    const name = record.file_name ? short(record.file_name, 60) : id;
     return h(
       "div",
       { class: "fill" },
       crumbs(
         h("a", { href: this.up("imports") }, "Imports"),
-        h("a", { href: `#/task/${family}/${id}` }, name),
+        h("a", { href: `#/${screenOf(record)}` }, name),
       ),
       head("Faults", this.actions),
       this.state,
@@ -179,7 +173,7 @@ class FaultsScreen {
   }
   /** The dry run at work, or how many entries failed and were mended. */
   stateOf() {
-    const { task, groups } = this;
+    const { record, groups } = this;
     const { mended, trying } = this.draft;
     if (trying) {
       const tried = things(trying.chosen.length, "entry", "entries");
@@ -188,10 +182,10 @@ class FaultsScreen {
         h("span", { class: "faint" }, `Dry run of ${tried}`),
       ];
     }
-    const total = things(task.counts.total, "entry", "entries");
+    const total = things(record.counts.total, "entry", "entries");
     const advice = "Open an entry to mend it, or choose a group to mend all of it.";
     return [
-      h("b", { class: "bad" }, count(task.counts.failed)),
+      h("b", { class: "bad" }, count(record.counts.failed)),
       ` of ${total} failed, in ${things(groups.length, "group")}. `,
       mended.size > 0
         ? h("b", { class: "good" }, `${count(mended.size)} mended.`)
@@ -279,7 +273,7 @@ class FaultsScreen {
   }
   downloadOf() {
     const href = `${base}${this.path}/errors?download=true&format=csv`;
-    return h("a", { href, download: `errors-${this.id}.csv.gz` }, "Download as CSV");
+    return h("a", { href, download: `errors-${idOf(this.record)}.csv.gz` }, "Download as CSV");
   }
   async undo() {
     const { mended } = this.draft;
@@ -308,33 +302,33 @@ class FaultsScreen {
   }
   /** Sends the mended entries, or tries them by a dry run. */
   async sendAgain(/** @type {boolean} */ dry) {
-    const { family, id, task } = this;
+    const { record: sent } = this;
     const { mended, again } = this.draft;
     const chosen = [...mended.values()].sort((a, b) => a.record.index - b.record.index);
     const lines = chosen.map(({ entry }) => write(entry)).join("\n");
-    const action = task.upsert ? REPLACE : task.action;
-    const name = `mended-${task.file_name ?? `${id}.jsonl`}`;
-    const made = await submit(family, action, dry, lines, name);
+    const name = (sent.file_name ?? idOf(sent)).replace(/\.[a-z]{1,5}$/i, "");
+    const { made, replayed } = await submit(sent, dry, lines, `mended-${name}.jsonl`);
     if (!dry) {
       mended.clear();
       again.clear();
-      notice(`${count(chosen.length)} entries are sent again`);
-      return this.go(`task/${family}/${made.task_id}`);
+      if (replayed) notice("the same mended entries were sent before; this is what became of them");
+      else notice(`${things(chosen.length, "entry is", "entries are")} sent again`);
+      return this.go(screenOf(made));
     }
     this.draft.trying = { made, chosen };
     return this.follow();
   }
   /** Follows the dry run to its end, also one that began before this screen was left. */
   async follow() {
-    const { family, signal, draft } = this;
+    const { signal, draft } = this;
     const { trying } = draft;
+    const path = pathOf(trying.made);
     try {
       while (trying.made.status !== "completed") {
         this.draw();
-        const path = `${tasks(family, trying.made.task_id)}?wait=${WAIT_SECONDS}`;
-        trying.made = await call("GET", path, { signal, quiet: true });
+        const wait = `?wait=${WAIT_SECONDS}`;
+        trying.made = await call("GET", path + wait, { signal, quiet: true });
       }
-      const path = tasks(family, trying.made.task_id);
       for (const { index, errors } of await recordsOf(path, signal, {})) {
         const { record, entry } = trying.chosen[index];
         draft.again.set(record.index, { ...record, errors, entry });

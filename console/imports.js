@@ -1,8 +1,9 @@
-// Imports: the tasks of both families, newest first, with filters in the address.
+// Imports, one row for a file, and the tasks that belong to none: those of both families, newest
+// first, with filters in the address.
+import { latest, screenOf } from "./api.js";
 import { ACTIONS } from "./actions.js";
-import { call, query, tasks } from "./api.js";
-import { count, short, span, time } from "./format.js";
-import { empty, failedCount, head, select, table, taskLink, taskState } from "./ui.js";
+import { count } from "./format.js";
+import { cellsOf, empty, head, select, table } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
 const PAGE = 50;
@@ -20,8 +21,8 @@ export default async function imports(/** @type {any} */ context) {
     j: () => screen.move(1),
     k: () => screen.move(-1),
     Enter: () => {
-      const task = screen.found[screen.selected];
-      if (task) go(`task/${task.family}/${task.task_id}`);
+      const record = screen.found[screen.selected];
+      if (record) go(screenOf(record));
     },
   });
   await screen.draw();
@@ -50,48 +51,39 @@ class ImportsScreen {
     else next.delete(name);
     this.go(`imports${next.size ? `?${next}` : ""}`);
   }
-  async ask(/** @type {string} */ family) {
+  async draw() {
     const { params, page, signal } = this;
-    const wanted = query({
+    const wanted = {
       action: params.get("action") ?? "",
       status: params.get("status"),
       outcome: params.get("outcome"),
       page,
       "page-size": PAGE,
-    });
+    };
     const quiet = this.found.length > 0;
-    const list = await call("GET", tasks(family) + wanted, { signal, quiet });
-    return { ...list, tasks: list.tasks.map((/** @type {any} */ task) => ({ ...task, family })) };
-  }
-  async draw() {
-    const lists = await Promise.all(
-      familiesOf(this.params.get("action") ?? "").map((family) => this.ask(family)),
-    );
-    const found = lists.flatMap((list) => list.tasks).sort((a, b) => b.created_at - a.created_at);
+    const { records: found, pages, total } = await latest(wanted, { signal, quiet });
     this.found = found;
-    const pages = Math.max(...lists.map((list) => list["total-pages"]));
-    const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
     fill(this.heading, count(total));
     update(this.body, [found, this.page, pages, total], () => [
       found.length
-        ? h("div", { class: "cards" }, table("Tasks", HEADS, found.map(rowOf), [3, 4, 5]))
+        ? h("div", { class: "cards" }, table("Imports", HEADS, found.map(rowOf), [3, 4, 5]))
         : this.emptyOf(),
       pages > 1 && this.stepsOf(pages),
     ]);
     this.drawSelected();
   }
   refresh() {
-    const working = this.found.some((task) => task.status !== "completed");
+    const working = this.found.some((record) => record.status !== "completed");
     if (!document.hidden && working) this.draw().catch(() => {});
   }
   /** Why the list is empty. */
   emptyOf() {
     if (this.params.size)
-      return empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters"));
+      return empty("No import matches", h("a", { href: "#/imports" }, "Remove all filters"));
     const link = h("a", { href: "#/new-import" }, "Import a file");
-    return empty("No tasks yet", link, ", and follow it here.");
+    return empty("No imports yet", link, ", and follow it here.");
   }
-  /** The way to newer and older tasks. */
+  /** The way to newer and older imports. */
   stepsOf(/** @type {number} */ pages) {
     const { page } = this;
     const step = (/** @type {number} */ by) => (/** @type {any} */ event) => {
@@ -134,23 +126,8 @@ class ImportsScreen {
   }
 }
 
-/** The families of tasks that have an action. */
-function familiesOf(/** @type {string} */ action) {
-  if (!action) return ["identity", "issues"];
-  return [action.endsWith("_issues") ? "issues" : "identity"];
-}
-
 const HEADS = ["action", "state", "from", "entries", "succeeded", "failed", "sent", "took"];
-const rowOf = (/** @type {any} */ task) => [
-  taskLink(task),
-  taskState(task),
-  short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
-  count(task.counts.total),
-  count(task.counts.succeeded),
-  failedCount(task),
-  time(task.created_at),
-  task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
-];
+const rowOf = (/** @type {any} */ record) => Object.values(cellsOf(record));
 
 /** Names with the words that people read. */
 const wordsOf = (/** @type {string[]} */ names) =>

@@ -1,71 +1,76 @@
-// New import: a file of any size becomes tasks of at most 10,000 entries. First a dry run says what
-// would happen; then the same entries are sent. Both go on when the screen is left.
+// New import: a file of any kind and size. The server reads the file: first a preview, then a dry
+// run of all of it, whose screen has the rest: what would happen, and the button that makes it
+// real.
 import { ACTIONS } from "./actions.js";
-import { can } from "./api.js";
-import { changesView } from "./changes.js";
-import { TARGETS, guess } from "./csv.js";
-import { entries, examine } from "./entries.js";
-import { parse } from "./json.js";
-import { count, short, size, things } from "./format.js";
-import { REPLACE, Sending, sending } from "./sending.js";
-import { bar, button, empty, field, head, notice, pill, refused, select, table } from "./ui.js";
+import { can, screenOf } from "./api.js";
+import { likely } from "./fields.js";
+import { count, short, size } from "./format.js";
+import { columnsView, formatWords, openColumns, rowsView } from "./preview.js";
+import { OptionFields, needed } from "./read_options.js";
+import { REPLACE, Upload, preview, uploading } from "./upload.js";
+import { bar, button, field, head, notice, problem, refused, select } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
-const PREVIEW = 5;
-/** The actions that pass, each with its meaning. */
-const meanings = (/** @type {(action: any) => unknown} */ passes) =>
-  Object.fromEntries(
+/** @typedef {import("./upload.js").Chosen} Chosen */
+
+/** The actions of imports, the usual one first, each with its meaning. */
+const USUAL = "upsert_core_profiles";
+const WRITES = {
+  [USUAL]: ACTIONS[USUAL].does,
+  ...Object.fromEntries(
     Object.entries(ACTIONS)
-      .filter(([, action]) => passes(action))
+      .filter(([, action]) => !action.reads)
       .map(([name, action]) => [name, action.does]),
-  );
-const TABLE_ACTIONS = meanings((action) => action.table);
-const WRITE_ACTIONS = {
-  ...meanings((action) => !action.reads),
+  ),
   [REPLACE]: "import issues, replacing those of the same id",
 };
-const READ_ACTIONS = meanings((action) => action.reads);
-const KINDS = /** @type {Record<string, string>} */ ({
-  csv: "CSV",
-  array: "JSON array",
-  lines: "JSON lines",
-});
 
-/**
- * A file that was chosen, with what its entries are to become.
- * @typedef {{file:File, kind:any, mapping:any[], action:string}} Chosen
- */
-
-export default async function newImport(/** @type {any} */ { signal, keys, back, leaving }) {
-  const body = h("div");
-  const drop = new DropArea((file) => choose(file).catch(refused));
+export default async function newImport(/** @type {any} */ context) {
+  const { keys, back, leaving } = context;
+  const screen = new NewImport(context);
   keys({ Escape: () => back("imports") });
-  leaving(() => sending.now && (sending.now.changed = () => {}));
-  const show = async (/** @type {Chosen} */ chosen) => {
-    const shown = new ChosenFile(chosen, drop, signal);
-    drop.element.classList.add("small");
-    fill(body, shown.view());
-    await shown.begin();
-  };
-  /** Shows another file, of which nothing is sent yet. */
-  async function choose(/** @type {File} */ file) {
-    let kind = /** @type {any} */ (null);
-    try {
-      kind = await examine(file);
-    } catch {
-      return fill(body, empty("This file cannot be read", UNREADABLE));
-    }
-    const columns = /** @type {string[]} */ (kind.columns ?? []);
-    const mapping = columns.map((column) => ({ column, target: guess(column) }));
-    sending.now = null;
-    const action = kind.kind === "csv" ? "create_core_profiles" : await likely(file, kind);
-    await show({ file, kind, mapping, action });
-  }
-  if (sending.now) await show(sending.now.what);
-  else fill(body, examples());
+  leaving(() => screen.leave());
+  if (uploading.now) await screen.returnTo(uploading.now);
   const promise =
-    "A dry run first says what would happen. Nothing is written until you choose Import.";
-  return [head("New import"), h("p", { class: "faint under" }, promise), drop.element, body];
+    "You see first how the file is read and what would happen. " +
+    "Nothing is written until you choose to make it real.";
+  const under = h("p", { class: "faint under" }, promise);
+  return [head("New import"), under, screen.drop.element, screen.body];
+}
+
+class NewImport {
+  constructor(/** @type {any} */ { signal, go }) {
+    this.signal = /** @type {AbortSignal} */ (signal);
+    this.go = go;
+    this.drop = new DropArea((file) => this.choose(file).catch(refused));
+    this.body = h("div", null, examples());
+    this.file = /** @type {ChosenFile|null} */ (null);
+  }
+  leave() {
+    this.file?.leave();
+  }
+  /** Shows another file, of which nothing is sent yet. */
+  async choose(/** @type {File} */ file) {
+    uploading.now = null;
+    const chosen = { file, action: USUAL, columns: new Map(), options: {} };
+    await this.show(chosen);
+    // What the file holds is known by its preview.
+    const guess = this.file?.guess();
+    if (!guess || guess === USUAL || this.file?.chosen !== chosen) return;
+    await this.show({ ...chosen, action: guess });
+  }
+  /** Shows the file that is sent, or was refused. */
+  async returnTo(/** @type {Upload} */ upload) {
+    this.show(upload.chosen).catch(refused);
+    this.file?.follow(upload);
+  }
+  async show(/** @type {Chosen} */ chosen) {
+    this.leave();
+    this.file = new ChosenFile(chosen, this);
+    this.drop.element.classList.add("small");
+    fill(this.body, this.file.view());
+    await this.file.preview();
+  }
 }
 
 /** Where a file is dropped or chosen. */
@@ -74,10 +79,10 @@ class DropArea {
     this.picker = h("input", {
       type: "file",
       id: "file",
-      accept: ".jsonl,.ndjson,.json,.csv,.gz,.txt",
       onchange: () => this.picker.files[0] && choose(this.picker.files[0]),
     });
-    const kinds = "JSON lines, a JSON array or CSV, packed with gzip or not, of any size.";
+    const kinds =
+      "A table (CSV), a workbook (.xlsx), JSON or JSON lines, packed or not, of any size.";
     this.element = h(
       "div",
       { class: "drop" },
@@ -106,146 +111,207 @@ class DropArea {
   }
 }
 
-/** A file that was chosen: its action and columns, its first entries, and how it is sent. */
+/** A file that was chosen: its action, how it is read, and how it is sent. */
 class ChosenFile {
-  constructor(
-    /** @type {Chosen} */ chosen,
-    /** @type {DropArea} */ drop,
-    /** @type {AbortSignal} */ signal,
-  ) {
+  constructor(/** @type {Chosen} */ chosen, /** @type {NewImport} */ screen) {
     this.chosen = chosen;
-    this.drop = drop;
-    this.signal = signal;
-    this.action = select(actionsOf(chosen.kind), {
+    this.screen = screen;
+    this.found = /** @type {any} */ (null);
+    this.asked = new AbortController();
+    this.what = h("span", { class: "faint" });
+    const changed = () => this.preview().catch(refused);
+    this.action = select(WRITES, {
       value: chosen.action,
       onchange: () => {
+        // The fields of another kind of record are others.
+        chosen.columns.clear();
         chosen.action = this.action.value;
-        this.changed();
+        changed();
       },
     });
-    const columns = columnsOf(chosen.mapping, () => this.changed());
-    this.columns = h(
+    this.options = new OptionFields(chosen, changed);
+    this.reading = h("fieldset", { class: "reading" });
+    this.controls = h(
       "div",
-      { class: "mapping" },
-      chosen.mapping.length > 0 && [h("h2", null, "Columns"), columns],
+      null,
+      h("div", { class: "narrow" }, field("What to do", this.action)),
+      this.options.element,
     );
-    this.first = h("div");
     this.area = h("div");
   }
   view() {
-    const { file, kind } = this.chosen;
-    const what = ` · ${size(file.size)} · ${KINDS[kind.kind]}`;
+    const { file } = this.chosen;
     return [
-      h("p", null, h("b", { dir: "auto" }, file.name), h("span", { class: "faint" }, what)),
-      h("div", { class: "narrow" }, field("Action", this.action)),
-      this.columns,
-      this.first,
+      h(
+        "p",
+        null,
+        h("b", { dir: "auto" }, short(file.name, 120)),
+        ` · ${size(file.size)}`,
+        this.what,
+      ),
+      h("fieldset", { class: "reading" }, this.controls),
+      this.reading,
       this.area,
     ];
   }
-  async begin() {
-    const now = sending.now;
-    await this.preview();
-    if (!now) return;
-    sending.now = now;
-    this.follow(now);
+  leave() {
+    this.asked.abort();
   }
-  /** The entries changed, so what was sent before no longer counts. */
-  changed() {
-    this.preview().catch(refused);
+  /** The action that the file is most likely for, if its preview says so. */
+  guess() {
+    const { found } = this;
+    const entry = found?.entries[0]?.entry;
+    if (found?.columns.length)
+      return likely(found.columns.map((/** @type {any} */ one) => one.name));
+    return entry && typeof entry === "object" ? likely(Object.keys(entry)) : null;
   }
+  /** Asks the server how it reads the file, and shows the answer or the refusal. */
   async preview() {
-    const { file, kind, mapping } = this.chosen;
-    const found = /** @type {string[]} */ ([]);
-    for await (const entry of entries(file, kind, mapping)) {
-      found.push(entry);
-      if (found.length === PREVIEW) break;
+    const { chosen, screen } = this;
+    this.asked.abort();
+    const asked = new AbortController();
+    this.asked = asked;
+    this.reading.setAttribute("aria-busy", "true");
+    let refusal = /** @type {any} */ (null);
+    try {
+      const found = await preview(chosen, asked.signal);
+      if (asked.signal.aborted || screen.signal.aborted) return;
+      this.found = found;
+    } catch (error) {
+      if (asked.signal.aborted || screen.signal.aborted) return;
+      this.found = null;
+      refusal = error;
     }
-    if (this.signal.aborted) return;
-    fill(this.first, previewOf(found));
-    sending.now = null;
+    this.reading.removeAttribute("aria-busy");
+    this.draw(refusal);
+  }
+  /**
+   * Shows the preview, or why there is none, and why the file was refused.
+   * @param {any} refusal @param {any} [reason]
+   */
+  draw(refusal, reason) {
+    const { chosen, found } = this;
+    // A file of another kind has nothing to choose.
+    this.controls.hidden = refusal && / looks like (?!.*encoding)/.test(refusal.message);
+    if (!found) {
+      fill(this.what);
+      this.options.show(needed(refusal));
+      return this.drawRefusal(refusal);
+    }
+    fill(this.what, ` · ${formatWords(found.format)}`);
+    this.options.show(needed(reason ?? found), found.format);
+    fill(
+      this.reading,
+      found.columns.length > 0 &&
+        columnsView(found, chosen, (fields) => {
+          for (const [at, one] of fields) chosen.columns.set(at, one);
+          this.preview().catch(refused);
+        }),
+      rowsView(found.entries),
+    );
+    if (uploading.now?.state === "sending") return;
+    const open = openColumns(found).length > 0 || found.errors.length > 0;
     fill(
       this.area,
-      found.length > 0 &&
-        h(
-          "div",
-          { class: "row" },
-          button("Dry run", () => this.send(true), { class: "primary" }),
-          h("span", { class: "faint" }, "Nothing is written yet."),
-        ),
+      reason && refusalView(reason),
+      found.entries.length > 0 &&
+        (open
+          ? h("p", { class: "faint" }, "Then you can try it.")
+          : h(
+              "div",
+              { class: "row" },
+              button("Try it (dry run)", () => this.send(), { class: "primary" }),
+              h("span", { class: "faint" }, "Reads the whole file and writes nothing."),
+            )),
     );
   }
-  /** Begins to send, and shows it. */
-  send(/** @type {boolean} */ dry) {
-    const next = new Sending({ ...this.chosen }, dry);
-    sending.now = next;
-    next.run().then(() => {
-      const unseen = sending.now === next && !this.area.isConnected;
-      if (next.state === "done" && unseen)
-        notice(dry ? "the dry run is done" : "the import is done", "good");
-    });
-    this.follow(next);
+  drawRefusal(/** @type {any} */ refusal) {
+    const [, encoding] = /look like ([a-z0-9-]+): name this encoding/.exec(refusal.message) ?? [];
+    const again = encoding
+      ? button(`Read it as ${encoding}`, () => this.options.choose("encoding", encoding))
+      : refusal.status === 0
+        ? button("Try again", () => this.preview())
+        : this.controls.hidden && h("p", { class: "faint" }, "Then choose the new file above.");
+    fill(this.reading, refusalView(refusal, again));
+    fill(this.area);
   }
-  follow(/** @type {Sending} */ one) {
-    const { area } = this;
-    let ran = false;
-    const status = h("div", { role: "status" });
-    const steps = h("div", { class: "row" });
-    const result = h("div", { class: "result" });
-    fill(area, h("h2", null, one.dry ? "Dry run" : "Import"), status, steps, result);
-    one.changed = () => {
-      const { counts, progress, problem, taken, last, state, parts, tasks, changes } = one;
-      const running = state === "running";
-      this.disable(running);
-      const progressed = [counts, progress, problem, taken, last, state];
-      update(status, progressed, () => statusOf(one));
-      update(steps, [state], () => stepsOf(one, (dry) => this.send(dry)));
-      update(result, [state, parts, tasks], () => [
-        tasksOf(one),
-        state === "done" && changes && changesView(changes),
-      ]);
-      // What to do next is in view when there is something to do.
-      if (ran !== running) area.scrollIntoView({ block: running ? "nearest" : "start" });
-      ran = running;
+  /** Begins to send the file, and shows it. */
+  send() {
+    uploading.now = new Upload(this.chosen);
+    const sent = uploading.now.run();
+    this.follow(uploading.now);
+    return arrived(uploading.now, sent);
+  }
+  follow(/** @type {Upload} */ upload) {
+    const { area, screen } = this;
+    upload.shown = screen;
+    const state = h("div", { role: "status" });
+    fill(area, h("h2", null, "Sending the file"), state);
+    upload.changed = () => {
+      const sending = upload.state === "sending";
+      for (const part of [this.reading, this.controls.parentElement]) part.disabled = sending;
+      screen.drop.disable(sending);
+      update(state, [upload.state, upload.sent], () => sendingView(upload));
+      if (!sending && this.found) this.draw(null, upload.refusal);
     };
-    one.changed();
-  }
-  disable(/** @type {boolean} */ off) {
-    for (const part of [this.action, ...this.columns.querySelectorAll("select")])
-      part.disabled = off;
-    this.drop.disable(off);
+    upload.changed();
+    area.scrollIntoView({ block: "nearest" });
   }
 }
 
-/** The actions for a file. A key that may only read gets those that read first. */
-function actionsOf(/** @type {any} */ kind) {
-  if (kind.kind === "csv") return TABLE_ACTIONS;
-  return can("write")
-    ? { ...WRITE_ACTIONS, ...READ_ACTIONS }
-    : { ...READ_ACTIONS, ...WRITE_ACTIONS };
+/** Why a file is refused. @param {any} refusal @param {any} [again] */
+const refusalView = (refusal, again) =>
+  h(
+    "div",
+    { class: "refusal", role: "alert" },
+    h("h2", null, "This file cannot be imported as it is"),
+    problem(refusal),
+    refusal.errors[0]?.line && h("p", null, `Line ${count(refusal.errors[0].line)} of the file.`),
+    again,
+  );
+
+/** Shows the import, or why there is none, to who looks at the screen or has left it. */
+async function arrived(/** @type {Upload} */ upload, /** @type {Promise<any>} */ sent) {
+  const isSeen = () => !upload.shown?.signal.aborted;
+  try {
+    const made = await sent;
+    uploading.now = null;
+    if (!made) return;
+    if (isSeen()) upload.shown.go(screenOf(made));
+    else
+      notice(h("a", { href: `#/${screenOf(made)}` }, "The dry run of the file has begun"), "good");
+  } catch (error) {
+    uploading.now = null;
+    if (!isSeen()) refused(error);
+  }
 }
 
-function previewOf(/** @type {string[]} */ found) {
-  const which = found.length === PREVIEW ? `The first ${PREVIEW} entries` : "The entries";
-  const rows = found.map((entry) => h("div", { class: "entry" }, short(entry, 2000)));
+/** How far the upload is, and the way to stop it. */
+function sendingView(/** @type {Upload} */ upload) {
+  if (upload.state !== "sending") return null;
+  const done = upload.sent === 100;
   return [
-    h("h2", null, `${which}, as they will be sent`),
-    found.length
-      ? h("pre", { class: "entries", tabindex: 0 }, rows)
-      : empty("No entries", "The file has no entries below its header."),
+    h(
+      "div",
+      { class: "row sending" },
+      bar(upload.sent, "progress of the upload"),
+      h("span", { class: "faint" }, done ? "The server reads the rest" : `${upload.sent} % sent`),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      button("Stop", () => upload.stop()),
+      h("span", { class: "faint" }, "You may look at other screens. If you stop, nothing is kept."),
+    ),
   ];
 }
 
-const UNREADABLE =
-  "It is not text in UTF-8, or its gzip is damaged. " +
-  "A spreadsheet program saves a table as “CSV UTF-8”.";
-
 const EXAMPLES = [
+  ["People as a table", "E-mail;Given name;Tags\nada@example.org;Ada;vip"],
   [
-    "Profiles, one on a line",
+    "People, one on a line",
     '{"identities":[{"email":"ada@example.org"}],"names":{"first_name":"Ada"},"tags":["vip"]}',
   ],
-  ["The same as CSV", "email,first name,tags\nada@example.org,Ada,vip"],
   [
     "Issues, one on a line",
     '{"title":"No mail","author_email":"ada@example.org","messages":' +
@@ -254,7 +320,9 @@ const EXAMPLES = [
 ];
 
 /** The examples; the last one is as wide as the screen. */
-const examples = () =>
+const examples = () => [
+  !can("write") &&
+    h("p", { class: "faint" }, "Your key may only read, so an import stays a dry run."),
   h(
     "div",
     { class: "columns" },
@@ -266,146 +334,5 @@ const examples = () =>
         h("pre", { tabindex: 0 }, text),
       ),
     ),
-  );
-
-/** The columns of a table, each with the field that it becomes. */
-const columnsOf = (/** @type {any[]} */ mapping, /** @type {()=>void} */ changed) =>
-  table(
-    "Columns",
-    ["column", "becomes"],
-    mapping.map((one) => [
-      h("span", { dir: "auto" }, short(one.column)),
-      select(TARGETS, {
-        value: one.target,
-        "aria-label": `Column ${short(one.column)}`,
-        onchange: (/** @type {any} */ event) => {
-          one.target = event.target.value;
-          changed();
-        },
-      }),
-    ]),
-  );
-
-/** What happens now, in a few words. */
-function stepOf(/** @type {Sending} */ { state, problem, taken, first, last }) {
-  if (state === "done") return "Done";
-  if (state === "stopped") return "Stopped";
-  if (problem) return "Waiting";
-  const part = `entries ${count(first)} to ${count(last)}`;
-  if (taken) return `The server works on ${part}`;
-  return last ? `Sending ${part}` : "Reading the file";
-}
-
-/** How far it is. */
-function statusOf(/** @type {Sending} */ one) {
-  const { counts, dry } = one;
-  return [
-    h(
-      "div",
-      { class: "row sending" },
-      bar(one.progress, "progress of the file"),
-      h("span", { class: "faint" }, stepOf(one)),
-    ),
-    h(
-      "p",
-      null,
-      `${things(counts.total, "entry", "entries")} in ${things(one.parts, "task")}: `,
-      h(
-        "b",
-        { class: "good" },
-        `${count(counts.succeeded)} ${dry ? "would succeed" : "succeeded"}`,
-      ),
-      ", ",
-      h(
-        "b",
-        { class: counts.failed ? "bad" : "" },
-        `${count(counts.failed)} ${dry ? "would fail" : "failed"}`,
-      ),
-    ),
-    one.problem && h("p", { class: "bad" }, one.problem),
-  ];
-}
-
-/** What can be done now. */
-function stepsOf(/** @type {Sending} */ one, /** @type {(dry:boolean)=>void} */ begin) {
-  const {
-    counts,
-    dry,
-    state,
-    what: { action },
-  } = one;
-  if (state === "running")
-    return [
-      button("Stop", () => {
-        one.stop();
-        one.changed();
-      }),
-      h(
-        "span",
-        { class: "faint" },
-        "You may look at other screens. Stopping does not undo the parts that were sent.",
-      ),
-    ];
-  if (state === "stopped")
-    return [
-      button(
-        "Continue",
-        () => {
-          one.run();
-          one.changed();
-        },
-        { class: "primary" },
-      ),
-      h("span", { class: "faint" }, "Nothing is sent twice."),
-    ];
-  if (!dry) return [h("a", { class: "button", href: "#/imports" }, "See all tasks")];
-  if (!can("write"))
-    return [h("span", { class: "faint" }, "Your key may only read, so this stays a dry run.")];
-  const deletes = /^delete/.test(action);
-  return [
-    button(
-      `${deletes ? "Delete" : "Import"} ${things(counts.total, "entry", "entries")}`,
-      () => begin(false),
-      { class: deletes ? "danger" : "primary" },
-    ),
-    counts.failed > 0 &&
-      h(
-        "span",
-        { class: "faint" },
-        `${count(counts.failed)} of them will fail, and can be mended and sent again afterwards.`,
-      ),
-  ];
-}
-
-/** Its tasks, each with a link to its faults if it has some. */
-function tasksOf(/** @type {Sending} */ { tasks, family }) {
-  if (!tasks.length) return null;
-  const rows = tasks.map((task) => {
-    const faulty = task.counts.failed && task.status === "completed";
-    const href = `#/${faulty ? "faults" : "task"}/${family}/${task.task_id}`;
-    return [
-      h("a", { href }, faulty ? "See its faults" : "See the task"),
-      count(task.counts.total),
-      count(task.counts.failed),
-      pill(task.outcome ?? task.status),
-    ];
-  });
-  return table("Tasks", ["task", "entries", "failed", "state"], rows, [1, 2]);
-}
-
-/** The likely action, by the members of the first entry. */
-async function likely(/** @type {File} */ file, /** @type {any} */ kind) {
-  for await (const text of entries(file, kind, [])) {
-    try {
-      const entry = parse(text);
-      if ("messages" in entry || "title" in entry || "state_data" in entry) return "import_issues";
-      const alone = Object.keys(entry).length === 1;
-      if ("pid" in entry) return alone ? "get_app_profiles" : "update_app_profiles";
-      if ("core-profile-id" in entry) return alone ? "get_core_profiles" : "update_core_profiles";
-    } catch {
-      // The server will say what is wrong with it.
-    }
-    return "create_core_profiles";
-  }
-  return "create_core_profiles";
-}
+  ),
+];

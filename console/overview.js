@@ -1,9 +1,9 @@
 // Overview: how many issues in which state, how many by day, which tasks run, and whether the
 // server is ready.
-import { call, has, query, send, tasks, v1, v2 } from "./api.js";
+import { call, has, latest, query, send, v1, v2 } from "./api.js";
 import { bars, columns } from "./charts.js";
-import { OPEN, STATES, count, short, span, time } from "./format.js";
-import { empty, failedCount, head, pill, table, taskLink, taskState } from "./ui.js";
+import { OPEN, STATES, count } from "./format.js";
+import { cellsOf, empty, head, pill, table } from "./ui.js";
 import { h, update } from "./view.js";
 
 const REFRESH_MS = 4000;
@@ -128,19 +128,19 @@ class Overview {
     this.known.people = answer["total-hits"];
   }
   async tasks() {
-    const list = async (/** @type {string} */ family) => {
-      const answer = await this.get(`${tasks(family, "")}?page-size=${TASKS}`);
-      return answer.tasks.map((/** @type {any} */ task) => ({ ...task, family }));
-    };
-    const all = (await Promise.all(["identity", "issues"].map(list))).flat();
-    const found = all.sort((a, b) => b.created_at - a.created_at).slice(0, TASKS);
-    this.known.working = all.filter((task) => task.status !== "completed").length;
+    const { records } = await latest({ "page-size": TASKS }, this.options);
+    const found = records.slice(0, TASKS);
+    this.known.working = records.filter((record) => record.status !== "completed").length;
     const heads = ["action", "state", "from", "entries", "failed", "sent", "took"];
+    const row = (/** @type {any} */ record) => {
+      const cells = /** @type {Record<string, any>} */ (cellsOf(record));
+      return heads.map((name) => cells[name]);
+    };
     update(this.running, found, () => [
-      h("h2", null, "Latest tasks"),
+      h("h2", null, "Latest imports"),
       found.length
-        ? h("div", { class: "cards" }, table("Latest tasks", heads, found.map(taskRow), [3, 4]))
-        : empty("No tasks yet", "Imports and bulk exports appear here while they run."),
+        ? h("div", { class: "cards" }, table("Latest imports", heads, found.map(row), [3, 4]))
+        : empty("No imports yet", "Imports and bulk exports appear here while they run."),
     ]);
   }
   async ready() {
@@ -155,7 +155,7 @@ class Overview {
       figure(open, open === 1 ? "open issue" : "open issues", `#/issues?state=${OPEN}`),
       figure(issues, "issues in all", "#/issues"),
       figure(people, people === 1 ? "person" : "people", "#/people"),
-      figure(working, working === 1 ? "task at work" : "tasks at work", "#/imports"),
+      figure(working, working === 1 ? "import at work" : "imports at work", "#/imports"),
     ]);
   }
 }
@@ -180,16 +180,6 @@ const noIssues = () =>
     h("a", { href: "#/new-import" }, "Import some"),
     " from a file, or send them through the API.",
   );
-
-const taskRow = (/** @type {any} */ task) => [
-  taskLink(task),
-  taskState(task),
-  short(task.file_name ?? task.submitted_by?.key_name ?? "", 40),
-  count(task.counts.total),
-  failedCount(task),
-  time(task.created_at),
-  task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : "",
-];
 
 /** A day as the API names it, and as people do. */
 const nameOf = (/** @type {number} */ ms) => new Date(ms).toISOString().slice(0, 10);

@@ -1,6 +1,5 @@
 // One person: the core profile, its app profiles, its issues, and a change with its preview.
 import { Refusal, call, can, query, tasks, v1, v2 } from "./api.js";
-import { submit } from "./sending.js";
 import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
 import { write } from "./json.js";
 import { count, short, time } from "./format.js";
@@ -110,9 +109,9 @@ class PersonScreen {
     /** @type {Record<string, any>} */ patch,
   ) {
     const { id, signal } = this;
-    const line = write({ ...patch, "core-profile-id": id });
-    const name = `person-${id}.jsonl`;
-    let task = await submit("identity", action, dry, line, name, `-${Date.now()}`);
+    const payload = [{ ...patch, "core-profile-id": id }];
+    const body = { action, dry_run: dry, payload };
+    let task = await call("POST", tasks("identity"), { body });
     const path = tasks("identity", task.task_id);
     while (task.status !== "completed") task = await call("GET", `${path}?wait=30`, { signal });
     if (!task.counts.failed) return;

@@ -37,3 +37,9 @@ export function withValue(value, pointer, next) {
 
 /** The place without the numbers of list elements, so that equal faults are one group. */
 export const groupOf = (/** @type {string} */ pointer) => pointer.replace(/\/\d+(?=\/|$)/g, "/*");
+
+/** The same place as people read it: the names alone, with dots between them. */
+export const placeOf = (/** @type {string} */ pointer) =>
+  parts(pointer)
+    .filter((part) => !/^\d+$/.test(part))
+    .join(".");

@@ -1,9 +1,25 @@
-// One task, live: progress, rate, counts, its times, and what can be done with it.
-import { base, call, can, has, tasks } from "./api.js";
-import { addChanges, changesView, hasChanges, noChanges } from "./changes.js";
+// One import or one task, live: progress, counts, what became of its entries, and what can be done
+// with it.
+import {
+  base,
+  call,
+  can,
+  familyOf,
+  faultsOf,
+  has,
+  idOf,
+  isImport,
+  nounOf,
+  pathOf,
+  recordOf,
+  screenOf,
+  v2,
+} from "./api.js";
+import { changesView, outcomeWords, outcomesOf } from "./changes.js";
+import { groupsOf, groupsView } from "./fault_groups.js";
 import { write } from "./json.js";
 import { count, span, things, time } from "./format.js";
-import { bar, button, crumbs, dialog, head, notice, pill, refused } from "./ui.js";
+import { bar, button, crumbs, dialog, head, pill, refused } from "./ui.js";
 import { fill, h, update } from "./view.js";
 import { warningWords, warningsOf, warningsView } from "./warnings.js";
 
@@ -15,35 +31,36 @@ const AGAIN_MS = 1500;
 /** A time too short to tell a rate from. */
 const SHORT_MS = 1000;
 
-export default async function taskScreen(/** @type {any} */ context) {
-  const { args, signal, keys, back, up } = context;
-  const [family, id] = args;
-  const task = await call("GET", tasks(family, encodeURIComponent(id)), { signal });
-  const screen = new TaskScreen(context, task);
-  screen.draw(task);
-  if (task.status !== "completed") screen.follow();
+export default async function recordScreen(/** @type {any} */ context) {
+  const { args, keys, back, up } = context;
+  const record = await recordOf(context);
+  const screen = new RecordScreen(context, record);
+  screen.draw(record);
+  if (record.status !== "completed") screen.follow();
   else screen.showEnd().catch(refused);
   keys({ Escape: () => back("imports") });
   const list = h("a", { href: up("imports") }, "Imports");
-  return [crumbs(list, h("span", { class: "faint mono" }, id)), ...screen.parts()];
+  return [crumbs(list, h("span", { class: "faint mono" }, args[1])), ...screen.parts()];
 }
 
-class TaskScreen {
-  constructor(/** @type {any} */ { args, signal, go }, /** @type {any} */ task) {
-    this.family = args[0];
-    this.id = args[1];
+class RecordScreen {
+  constructor(/** @type {any} */ { signal, go }, /** @type {any} */ record) {
     this.signal = /** @type {AbortSignal} */ (signal);
     this.go = go;
-    this.task = task;
+    this.record = record;
+    this.noun = nounOf(record);
     /** When the count of entries that are done changed last, and entries a second since then. */
-    this.seen = { at: performance.now(), done: doneOf(task) };
-    this.rate = startRate(task);
+    this.seen = { at: performance.now(), done: doneOf(record) };
+    this.rate = startRate(record);
+    /** The import of the same file before this one. */
+    this.before = /** @type {any} */ (null);
+    /** Whether the screen says what a dry run would do. Nobody makes it real before that. */
+    this.known = false;
     this.top = h("div");
+    this.said = h("div", { role: "status" });
     this.actions = h("div", { class: "row actions-row" });
     this.rest = h("div", { class: "columns" });
-    this.changes = h("div");
-    this.oddities = h("div");
-    this.warnings = /** @type {any[]} */ ([]);
+    this.findings = h("div");
     this.shownJson = h("pre", { tabindex: 0 });
     this.json = h(
       "details",
@@ -53,53 +70,51 @@ class TaskScreen {
     );
   }
   parts() {
-    return [this.top, this.actions, this.oddities, this.changes, this.rest, this.json];
+    return [this.top, this.said, this.actions, this.findings, this.rest, this.json];
   }
-  /** A path of the task. */
-  path(rest = "") {
-    return tasks(this.family, `${encodeURIComponent(this.id)}${rest && `/${rest}`}`);
+  get path() {
+    return pathOf(this.record);
   }
   get over() {
-    return this.task.status === "completed";
+    return this.record.status === "completed";
   }
-  draw(/** @type {any} */ task) {
+  draw(/** @type {any} */ record) {
     const now = performance.now();
-    const done = doneOf(task);
+    const done = doneOf(record);
     if (done > this.seen.done) {
       this.rate = ((done - this.seen.done) * 1000) / Math.max(1, now - this.seen.at);
       this.seen = { at: now, done };
     }
-    this.task = task;
-    const state = this.over ? task.outcome : `${task.progress} %`;
-    document.title = `${state} · ${task.action} · Caseload`;
+    this.record = record;
+    const state = this.over ? record.outcome : `${record.progress} %`;
+    document.title = `${state} · ${record.action} · Caseload`;
     fill(
       this.top,
-      titleOf(task),
-      bar(task.progress, "progress of the task"),
-      task.server_deaths > 0 && deathsOf(task),
+      titleOf(record),
+      bar(record.progress, `progress of the ${this.noun}`),
+      record.server_deaths > 0 && deathsOf(record),
       this.factsOf(),
     );
-    const { counts, progress, warnings, ...others } = task;
-    update(this.actions, [task.status, this.over && counts, task.retried_by], () =>
-      this.actionsOf(),
-    );
+    const { counts, progress, warnings, ...others } = record;
+    const shown = [record.status, this.over && counts, record.run_by, this.known];
+    update(this.actions, shown, () => this.actionsOf());
     update(this.rest, [others, this.over && counts], () => [
-      timesOf(task),
-      h("section", { "aria-label": "Downloads" }, this.downloadsOf(), this.relativesOf()),
+      timesOf(record),
+      h("section", { "aria-label": "Downloads" }, this.downloadsOf(), relativesOf(record)),
     ]);
     this.drawJson();
   }
   /** The record stays as it is scrolled, and is drawn only while somebody reads it. */
   drawJson() {
-    const { task } = this;
-    if (this.json.open) update(this.shownJson, task, () => write(task, 2));
+    const { record } = this;
+    if (this.json.open) update(this.shownJson, record, () => write(record, 2));
   }
   factsOf() {
-    const { task, over } = this;
-    const { counts } = task;
-    const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
+    const { record, over } = this;
+    const { counts } = record;
+    const took = record.started_at && (record.completed_at ?? Date.now()) - record.started_at;
     // A rate of a few milliseconds says nothing.
-    const whole = took >= SHORT_MS ? (doneOf(task) * 1000) / took : 0;
+    const whole = took >= SHORT_MS ? (doneOf(record) * 1000) / took : 0;
     const perSecond = over ? whole : this.rate;
     const left = (counts.unprocessed * 1000) / perSecond;
     return h(
@@ -109,33 +124,52 @@ class TaskScreen {
       fact("succeeded", count(counts.succeeded), "good"),
       fact("failed", count(counts.failed), counts.failed ? "bad" : ""),
       fact("unprocessed", count(counts.unprocessed)),
-      task.warnings > 0 && fact("warnings", count(task.warnings)),
+      record.warnings > 0 && fact("warnings", count(record.warnings)),
       took && fact(over ? "took" : "so far", span(took)),
       perSecond > 0 && fact("per second", count(Math.round(perSecond))),
       !over && perSecond > 0 && fact("left, about", span(left)),
     );
   }
-  /** What can be done with the task. */
+  /** What can be done with it. */
   actionsOf() {
-    const { task, family, id } = this;
+    const { record, known } = this;
     if (!this.over)
       return can("write") && button("Cancel", () => this.cancel(), { class: "danger" });
-    const { failed, total, unprocessed } = task.counts;
-    const faulty = `See ${things(failed, "entry with faults", "entries with faults")}`;
+    const { failed, unprocessed } = record.counts;
+    const some = things(failed, "entry", "entries");
     const left = things(failed + unprocessed, "entry", "entries");
-    const all = things(total, "entry", "entries");
+    const runs = record.dry_run && has("run") && !record.run_by;
+    const mends = failed > 0 && { class: `button ${runs ? "" : "primary"}` };
     return [
-      failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, faulty),
+      runs && known && can("write") && this.runButton(),
+      runs &&
+        !can("write") &&
+        h("span", { class: "faint" }, "Your key may only read, so this stays a dry run."),
+      mends &&
+        h(
+          "a",
+          { ...mends, href: `#/${faultsOf(record)}` },
+          can("write") ? `Mend ${some}` : `See ${some} with faults`,
+        ),
+      isImport(record) && failed + unprocessed > 0 && rejectsOf(record),
       can("write") &&
-        !task.retried_by &&
+        !record.dry_run &&
+        !record.retried_by &&
         failed + unprocessed > 0 &&
-        !task.dry_run &&
         button(`Send ${left} again as sent`, () => this.retry()),
-      task.dry_run &&
-        can("write") &&
-        has("run") &&
-        button(`Run it: ${all}`, () => this.run(), { class: "primary" }),
     ];
+  }
+  /** Makes a dry run real. */
+  runButton() {
+    const { action, counts } = this.record;
+    const deletes = /^delete/.test(action);
+    const label = deletes
+      ? `Delete ${things(counts.succeeded, "record")}`
+      : this.before
+        ? "Import it again"
+        : "Make it real";
+    const kind = deletes ? "danger" : "primary";
+    return button(label, () => this.run(deletes && label), { class: kind });
   }
   downloadsOf() {
     if (!this.over) return false;
@@ -148,87 +182,93 @@ class TaskScreen {
         null,
         h("dt", null, "Results"),
         files("results"),
-        this.task.errors && [h("dt", null, "Errors"), files("errors")],
+        this.record.counts.failed > 0 && [h("dt", null, "Errors"), files("errors")],
       ),
     ];
   }
   file(/** @type {string} */ kind, /** @type {string} */ format) {
-    const href = `${base}${this.path(kind)}?download=true&format=${format}`;
-    const download = `${kind}-${this.id}.${format}.gz`;
+    const href = `${base}${this.path}/${kind}?download=true&format=${format}`;
+    const download = `${kind}-${idOf(this.record)}.${format}.gz`;
     return h("a", { href, download }, format === "jsonl" ? "JSONL" : "CSV");
   }
-  /** The tasks that this one sends again, or that send it again. */
-  relativesOf() {
-    const { parent_task_id: parent, retried_by: next } = this.task;
-    const link = (/** @type {string} */ id) => h("a", { href: `#/task/${this.family}/${id}` }, id);
-    return [
-      parent && h("p", null, "Sends entries again of ", link(parent)),
-      next && h("p", null, "Its failed entries were sent again by ", link(next)),
-    ];
-  }
   async cancel() {
-    const left = count(this.task.counts.unprocessed);
+    const { noun } = this;
+    const left = count(this.record.counts.unprocessed);
     const text =
       "It stops at the end of a chunk. What is done stays done; " +
       `up to ${left} entries stay unprocessed and can be sent again.`;
-    await dialog("Cancel the task?", h("p", null, text), {
-      label: "Cancel the task",
+    await dialog(`Cancel the ${noun}?`, h("p", null, text), {
+      label: `Cancel the ${noun}`,
       kind: "danger",
-      work: async () => this.draw(await call("POST", this.path("cancel"))),
+      work: async () => this.draw(await call("POST", `${this.path}/cancel`)),
     });
   }
-  retry() {
-    const { failed, unprocessed } = this.task.counts;
+  async retry() {
+    const { failed, unprocessed } = this.record.counts;
     const faulty =
       `${things(failed, "entry", "entries")} with faults: ` +
       "unchanged, they fail again unless the cause is gone. You can mend them first.";
     const left =
-      `${things(unprocessed, "entry", "entries")} that the task did not reach: ` +
+      `${things(unprocessed, "entry", "entries")} that the ${this.noun} did not reach: ` +
       "they are applied.";
     const text = [failed > 0 && h("p", null, faulty), unprocessed > 0 && h("p", null, left)];
-    return this.again("retry", "Send them again?", text, failed + unprocessed);
-  }
-  run() {
-    const { succeeded, failed, total } = this.task.counts;
-    const text =
-      `The dry run says: ${things(succeeded, "entry", "entries")} would succeed, ` +
-      `${count(failed)} would fail. A new task applies them now.`;
-    const odd = this.warnings.length > 0 && h("p", null, `Odd: ${warningWords(this.warnings)}.`);
-    return this.again("run", "Run it?", [h("p", null, text), odd], total);
-  }
-  /** Makes a new task of entries of this one, and shows it. */
-  async again(
-    /** @type {string} */ verb,
-    /** @type {string} */ title,
-    /** @type {any} */ text,
-    /** @type {number} */ total,
-  ) {
-    const made = await dialog(title, text, {
-      label: `Send ${things(total, "entry", "entries")}`,
+    const made = await dialog("Send them again?", text, {
+      label: `Send ${things(failed + unprocessed, "entry", "entries")}`,
       kind: "primary",
-      work: () => call("POST", this.path(verb)),
+      work: () => call("POST", `${this.path}/retry`),
     });
-    if (!made) return;
-    notice("a new task has begun");
-    this.go(`task/${this.family}/${made.task_id}`);
+    if (made) this.go(screenOf(made));
   }
+  /** Makes the dry run real. Two presses make it real once. */
+  async run(/** @type {string|false} */ label) {
+    const headers = { "Idempotency-Key": `console-run-${idOf(this.record)}` };
+    const work = () => call("POST", `${this.path}/run`, { headers });
+    const text = h("p", null, "They are gone then. No call brings them back.");
+    const made = label
+      ? await dialog(`${label}?`, text, { label, kind: "danger", work })
+      : await work();
+    if (made) this.go(screenOf(made));
+  }
+  /** What became of the entries, or would become of them, with faults and warnings in groups. */
   async showEnd() {
-    const { family, id, signal, task } = this;
-    this.warnings = await warningsOf(task, family, signal);
-    fill(this.oddities, this.warnings.length > 0 && warningsView(this.warnings));
-    if (!task.dry_run || !hasChanges(task.action)) return;
-    const found = noChanges();
-    await addChanges(found, family, encodeURIComponent(id), 0, signal);
-    fill(this.changes, changesView(found));
+    const { record, signal } = this;
+    const { action, dry_run: dry, counts, repeat_of: repeat } = record;
+    const family = familyOf(action);
+    fill(this.said, h("p", { class: "outcome faint" }, "Reading the results…"));
+    const earlier =
+      repeat && call("GET", v2(`${family}/imports/${repeat}`), { signal, quiet: true });
+    const asked = [
+      outcomesOf(record, signal),
+      warningsOf(record, signal),
+      counts.failed > 0 && call("GET", `${this.path}/errors/summary`, { signal, quiet: true }),
+      earlier && earlier.catch(() => null),
+    ];
+    const [found, warnings, faults, before] = await Promise.all(asked);
+    [this.before, this.known] = [before, true];
+    const odd = warnings.length > 0 && `; ${warningWords(warnings)}`;
+    const words = h("b", null, outcomeWords(record, found.outcomes), odd, ".");
+    fill(
+      this.said,
+      h("p", { class: "outcome" }, dry ? "What would happen: " : "Done: ", words),
+      before && repeatOf(record, before),
+      dry && !record.run_by && h("p", { class: "faint" }, "Nothing is written yet."),
+    );
+    fill(
+      this.findings,
+      faults && groupsView(groupsOf(faults.groups.map(faultOf)), record.columns ?? {}),
+      warnings.length > 0 && warningsView(warnings),
+      changesView(found),
+    );
+    this.draw(record);
   }
   /**
-   * Follows the task by events, and by questions if there are none. A browser has six connections
+   * Follows the record by events, and by questions if there are none. A browser has six connections
    * for a server and all its tabs, so a tab that nobody looks at keeps none of them.
    */
   async follow() {
     const { signal } = this;
     const ask = async (wait = "") =>
-      this.draw(await call("GET", this.path() + wait, { signal, quiet: true }));
+      this.draw(await call("GET", this.path + wait, { signal, quiet: true }));
     let streams = true;
     while (!signal.aborted && !this.over) {
       try {
@@ -242,10 +282,10 @@ class TaskScreen {
     }
     if (!signal.aborted) this.showEnd().catch(refused);
   }
-  /** Draws events until the task is over or the tab is hidden. Returns if the stream worked. */
+  /** Draws events until the record is over or the tab is hidden. Returns if the stream worked. */
   events() {
     return new Promise((resolve) => {
-      const source = new EventSource(base + this.path());
+      const source = new EventSource(base + this.path);
       const end = (/** @type {any} */ event) => {
         if (event?.type === "visibilitychange" && !document.hidden) return;
         source.close();
@@ -271,10 +311,64 @@ class TaskScreen {
   }
 }
 
+/** A group of the summary of errors. */
+const faultOf = (/** @type {any} */ one) => ({
+  fault: { ...one.example, code: one.code, pointer: one.pointer },
+  count: one.count,
+});
+
+/** That the file was imported before, and when. */
+const repeatOf = (/** @type {any} */ { dry_run: dry }, /** @type {any} */ before) =>
+  h(
+    "p",
+    null,
+    "The same file was imported before, on ",
+    h("a", { href: `#/${screenOf(before)}` }, time(before.created_at)),
+    dry ? ". You can import it again." : ". This import applied it again.",
+  );
+
+/** What failed or was not reached, in the form of the file. The server names the file. */
+function rejectsOf(/** @type {any} */ record) {
+  const left = record.counts.failed + record.counts.unprocessed;
+  const isTable = Object.keys(record.columns).length > 0;
+  const some = isTable ? things(left, "row") : things(left, "entry", "entries");
+  const props = { class: "button", href: `${base}${pathOf(record)}/rejects`, download: true };
+  return h("a", props, `Download ${some} to mend`);
+}
+
+/** The records that have the same entries, and those that are a part of it. */
+function relativesOf(/** @type {any} */ record) {
+  const { parent_task_id: task, parent_import_id: parent, retried_by: next, run_by: run } = record;
+  const family = familyOf(record.action);
+  const link = (/** @type {string} */ id, noun = nounOf(record)) =>
+    h("a", { href: `#/${noun}/${family}/${id}` }, id);
+  const before = task ?? parent;
+  return [
+    before && h("p", null, "Made of entries of ", link(before)),
+    run && h("p", null, "Made real by ", link(run)),
+    next && h("p", null, "Its failed entries were sent again by ", link(next)),
+    record.task_id &&
+      record.import_id &&
+      h("p", null, "A part of ", link(record.import_id, "import")),
+    record.tasks &&
+      h(
+        "details",
+        null,
+        h("summary", null, things(record.tasks.length, "task")),
+        h(
+          "ul",
+          null,
+          record.tasks.map((/** @type {string} */ id) => h("li", null, link(id, "task"))),
+        ),
+      ),
+  ];
+}
+
 function titleOf(/** @type {any} */ task) {
   const by = task.submitted_by;
   const name = [
     task.action.replaceAll("_", " "),
+    task.upsert && ", replacing",
     task.dry_run && h("span", { class: "tag" }, "dry run"),
   ];
   return [
@@ -312,7 +406,7 @@ const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") =
 function timesOf(/** @type {any} */ task) {
   const times = /** @type {[string, number|null][]} */ ([
     ["sent", task.created_at],
-    ["queued", task.queued_at],
+    ...(isImport(task) ? [] : [["queued", task.queued_at]]),
     ["started", task.started_at],
     ["completed", task.completed_at],
     ["results kept until", task.expires_at],

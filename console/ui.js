@@ -1,6 +1,6 @@
 // Parts that several screens share: buttons, fields, dialogs, notices, and the states of a screen.
-import { Refusal } from "./api.js";
-import { count } from "./format.js";
+import { Refusal, faultsOf, screenOf } from "./api.js";
+import { count, short, span, time } from "./format.js";
 import { fill, h } from "./view.js";
 
 /** A button. While its work runs it is disabled, and a refusal is shown as a notice. */
@@ -250,39 +250,47 @@ export const head = (title, ...right) =>
 export const crumbs = (link, name) =>
   h("p", { class: "crumbs" }, link, h("span", { class: "faint" }, " / "), name);
 
-/** The first cell of a task's row: its action, which leads to its page. */
-export const taskLink = (/** @type {any} */ task) =>
+/** The cells of a record by their heads. */
+export const cellsOf = (/** @type {any} */ record) => ({
+  action: linkOf(record),
+  state: stateOf(record),
+  from: short(record.file_name ?? record.submitted_by?.key_name ?? "", 40),
+  entries: count(record.counts.total),
+  succeeded: count(record.counts.succeeded),
+  failed: failedOf(record),
+  sent: time(record.created_at),
+  took: record.completed_at
+    ? span(record.completed_at - (record.started_at ?? record.created_at))
+    : "",
+});
+
+/** Its action, which leads to its page. */
+const linkOf = (/** @type {any} */ record) =>
   h(
     "span",
     null,
-    h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " ")),
-    task.dry_run && h("span", { class: "tag" }, "dry run"),
+    h("a", { href: `#/${screenOf(record)}` }, record.action.replaceAll("_", " ")),
+    record.dry_run && h("span", { class: "tag" }, "dry run"),
   );
 
-/** The state of a task: its outcome, or how far it is. */
-export const taskState = (/** @type {any} */ task) =>
-  task.status === "completed"
-    ? pill(task.outcome)
+/** Its outcome, or how far it is. */
+const stateOf = (/** @type {any} */ record) =>
+  record.status === "completed"
+    ? pill(record.outcome)
     : h(
         "span",
         { class: "row" },
-        pill(task.status),
-        bar(task.progress, `progress of ${task.action}`),
+        pill(record.status),
+        bar(record.progress, `progress of ${record.action}`),
       );
 
-/** How many entries of a task failed, which leads to their faults. */
-export const failedCount = (/** @type {any} */ task) =>
-  task.counts.failed && task.status === "completed"
-    ? h(
-        "a",
-        {
-          class: "bad",
-          href: `#/faults/${task.family}/${task.task_id}`,
-          "aria-label": `${count(task.counts.failed)} failed: see the faults`,
-        },
-        count(task.counts.failed),
-      )
-    : count(task.counts.failed);
+/** How many of its entries failed, which leads to their faults. */
+function failedOf(/** @type {any} */ record) {
+  const number = count(record.counts.failed);
+  if (!record.counts.failed || record.status !== "completed") return number;
+  const label = `${number} failed: see the faults`;
+  return h("a", { class: "bad", href: `#/${faultsOf(record)}`, "aria-label": label }, number);
+}
 
 /** Copies a text, also if the page has no clipboard. */
 export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {

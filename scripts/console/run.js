@@ -6,7 +6,7 @@ import { access } from "./flows/access.js";
 import { exports } from "./flows/exports.js";
 import { faults } from "./flows/faults.js";
 import { first } from "./flows/first.js";
-import { imports } from "./flows/imports.js";
+import { files } from "./flows/imports.js";
 import { issues as ofIssues } from "./flows/issues.js";
 import { long } from "./flows/long.js";
 import { looks, times } from "./flows/looks.js";
@@ -18,7 +18,7 @@ import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./record
 import { Server } from "./server.js";
 
 const GROUPS = {
-  acts: [...access, ...ofIssues, ...ofPeople, ...imports, ...tasks, ...faults, ...settings],
+  acts: [...access, ...ofIssues, ...ofPeople, ...files, ...tasks, ...faults, ...settings],
   reads: [...first, ...long, ...exports, ...shell, ...looks],
   times,
 };

@@ -16,6 +16,11 @@ export const keys = async (page, ...all) => {
 export const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
 export const pick = (page, name, text, type = "text/plain") =>
   page.locator("#file").setInputFiles({ name, mimeType: type, buffer: Buffer.from(text) });
+/** Tries the file of New import, to the end. */
+export const dryRun = async (page) => {
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByText("What would happen: ").waitFor({ timeout: 60000 });
+};
 
 /**
  * A proxy that may take a prefix off, or cut the next `cut.left` answers of a path after so many

@@ -1,14 +1,13 @@
 // The parts of the console that need no browser: digits, pointers, files, and the window of a list.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { gzipSync } from "node:zlib";
-import { CsvReader, entryOf, guess, lastRecord, separatorOf } from "../../console/csv.js";
-import { ArraySplitter, digest, entries, examine, parts } from "../../console/entries.js";
+import { customField, fieldName, likely } from "../../console/fields.js";
 import { compact, count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
 import { patchOf, searchOf } from "../../console/profile.js";
-import { groupOf, valueAt, withValue } from "../../console/pointer.js";
+import { groupOf, placeOf, valueAt, withValue } from "../../console/pointer.js";
 import { Track, visible } from "../../console/list.js";
+import { cellsOf, lastRecord } from "../../console/rows.js";
 import { Pages } from "../../console/pages.js";
 import { isSafeAddress } from "../../console/view.js";
 
@@ -40,95 +39,8 @@ test("a pointer finds, replaces and removes a value and leaves the entry as it w
   assert.deepEqual(withValue(entry, "/n/m", 1), { ...entry, n: { m: 1 } });
   assert.deepEqual(entry, { a: [{ "x/y": 1, "~": 2 }], b: "c" });
   assert.equal(groupOf("/identities/12/email"), "/identities/*/email");
-});
-
-test("CSV is read however it is cut", () => {
-  const text = '\uFEFFa,b\r\n"1, ""x""",2\n\n"line\nbreak",\u00fc\n,"" \n';
-  const whole = [
-    ["a", "b"],
-    ['1, "x"', "2"],
-    ["line\nbreak", "\u00fc"],
-    ["", " "],
-  ];
-  for (let cut = 0; cut <= text.length; cut++) {
-    const reader = new CsvReader();
-    const rows = [
-      ...reader.push(text.slice(0, cut)),
-      ...reader.push(text.slice(cut)),
-      ...reader.finish(),
-    ];
-    assert.deepEqual(rows, whole, `cut at ${cut}`);
-  }
-  assert.equal(separatorOf("a;b;c,d\n"), ";");
-});
-
-test("a row becomes an entry by its mapping", () => {
-  const columns = ["E-Mail", "First name", "Tags", "Age", "Plan", "LTV", "x"];
-  const mapping = columns.map((column) => ({ column, target: guess(column) }));
-  assert.deepEqual(
-    mapping.map((one) => one.target),
-    ["identity:email", "names.first_name", "list:tags", "number:age", "custom", "custom", "custom"],
-  );
-  mapping[5].target = "number:lifetime_value";
-  mapping[6].target = "";
-  assert.equal(
-    entryOf(["a@b", 'Ada "L"', "x; y", "old", "12", "1.10", "no"], mapping),
-    '{"identities":[{"email":"a@b"}],"names":{"first_name":"Ada \\"L\\""},' +
-      '"tags":["x","y"],"age":"old","lifetime_value":1.10,"custom_fields":{"Plan":12}}',
-  );
-});
-
-test("the elements of an array are found however it is cut", () => {
-  const text = ' [ {"a":[1,{"b":"],\\""}]} , "x,y", 3\n]';
-  for (let cut = 0; cut <= text.length; cut++) {
-    const splitter = new ArraySplitter();
-    const found = [...splitter.push(text.slice(0, cut)), ...splitter.push(text.slice(cut))];
-    assert.deepEqual(found, ['{"a":[1,{"b":"],\\""}]}', '"x,y"', "3"], `cut at ${cut}`);
-  }
-});
-
-test("files are known by their first characters, packed or not, and split into parts", async () => {
-  const lines = Array.from({ length: 25 }, (_, n) => `{"n":${n}}`).join("\n");
-  const list = async (file) => {
-    const kind = await examine(file);
-    const found = [];
-    for await (const entry of entries(
-      file,
-      kind,
-      (kind.columns ?? []).map((column) => ({ column, target: "custom" })),
-    ))
-      found.push(entry);
-    return [kind.kind, found];
-  };
-  const [kind, found] = await list(new File([gzipSync(lines)], "x.jsonl.gz"));
-  assert.deepEqual([kind, found.length, found[24]], ["lines", 25, '{"n":24}']);
-  assert.deepEqual(await list(new File(['[{"a":1},2]'], "x.json")), ["array", ['{"a":1}', "2"]]);
-  assert.deepEqual(await list(new File(["a;b\n1;x\n"], "x.csv")), [
-    "csv",
-    ['{"custom_fields":{"a":1,"b":"x"}}'],
-  ]);
-  const sizes = [];
-  async function* source() {
-    yield* found;
-  }
-  for await (const part of parts(source(), 10)) sizes.push(part.count);
-  assert.deepEqual(sizes, [10, 10, 5]);
-  assert.equal(digest("a"), digest("a"));
-  assert.notEqual(digest("ab"), digest("ba"));
-});
-
-test("a file that is not UTF-8 is refused, and not read with other letters", async () => {
-  const latin = new File(
-    [Uint8Array.from([...new TextEncoder().encode("name\nM"), 0xfc, 0x6c, 0x0a])],
-    "x.csv",
-  );
-  await assert.rejects(examine(latin));
-  await assert.rejects(async () => {
-    for await (const entry of entries(latin, { kind: "csv", separator: "," }, [
-      { column: "name", target: "names.full_name" },
-    ]))
-      assert.ok(entry);
-  });
+  assert.equal(placeOf("/custom_fields/a~1b"), "custom_fields.a/b");
+  assert.equal(placeOf("/identities/12/email"), "identities.email");
 });
 
 test("counts that have little room are short", () => {
@@ -195,6 +107,32 @@ test("a search is an identity or a part of the name", () => {
   assert.deepEqual(searchOf(""), {});
 });
 
+test("what a file holds is told by its columns or members", () => {
+  for (const [names, action] of [
+    [["E-mail", "Given name"], "upsert_core_profiles"],
+    [["core-profile-id", "title of nobility"], "upsert_core_profiles"],
+    [["ID", "Subject", "Requester"], "import_issues"],
+    [["created_at", "messages"], "import_issues"],
+    [["issue-id"], "delete_issues"],
+    [["pid", "country"], "update_app_profiles"],
+  ])
+    assert.equal(likely(names), action, names.join());
+  assert.equal(customField(" Shoe size ", 2), "custom_fields.Shoe size");
+  assert.equal(customField(" ", 2), "custom_fields.column 3");
+  assert.equal(fieldName("custom_fields.a_b"), "custom field “a_b”");
+  assert.equal(fieldName("email2"), "another email");
+});
+
+test("the cells of a row of the server's tables are read back", () => {
+  assert.deepEqual(cellsOf('\uFEFFa,"b ""x"", y",,"two\nlines",\r\nnext'), [
+    "a",
+    'b "x", y',
+    "",
+    "two\nlines",
+    "",
+  ]);
+});
+
 test("the last complete record is found, with line ends between quotes or without", () => {
   const bytes = (text) => new TextEncoder().encode(text);
   for (const [text, table, expected] of [
@@ -205,10 +143,6 @@ test("the last complete record is found, with line ends between quotes or withou
   ]) {
     assert.deepEqual(lastRecord(bytes(text), table), expected, text);
   }
-});
-
-test("a column of the name of a built-in member is a custom field", () => {
-  assert.equal(guess("constructor"), "custom");
 });
 
 test("a list that is higher than an element may be scrolls to each of its rows", () => {

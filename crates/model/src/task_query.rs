@@ -9,25 +9,38 @@ use crate::time::UnixMillis;
 /// The filters for the retries and runs of a task or import.
 const PARENT_TASK: &str = "parent-task-id";
 const PARENT_IMPORT: &str = "parent-import-id";
-/// The parameters of a task list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 11] = list_parameters(PARENT_TASK);
+/// The filter for the tasks of an import, and its value for the tasks of none.
+const OF_IMPORT: &str = "import-id";
+const NO_IMPORT: &str = "none";
+/// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
+const SHARED_PARAMETERS: [&str; 10] = [
+    "status",
+    "action",
+    "outcome",
+    "created-since",
+    "created-until",
+    "dry-run",
+    "submitted-by",
+    "page",
+    "page-size",
+    "format",
+];
+/// The parameters of a task list.
+pub const LIST_PARAMETERS: [&str; 12] = list_parameters(&[PARENT_TASK, OF_IMPORT]);
 /// The same of a list of imports.
-pub const IMPORT_LIST_PARAMETERS: [&str; 11] = list_parameters(PARENT_IMPORT);
+pub const IMPORT_LIST_PARAMETERS: [&str; 11] = list_parameters(&[PARENT_IMPORT]);
 
-const fn list_parameters(parent: &'static str) -> [&'static str; 11] {
-    [
-        "status",
-        "action",
-        "outcome",
-        "created-since",
-        "created-until",
-        "dry-run",
-        parent,
-        "submitted-by",
-        "page",
-        "page-size",
-        "format",
-    ]
+const fn list_parameters<const N: usize>(own: &[&'static str]) -> [&'static str; N] {
+    let mut all = [""; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = match at.checked_sub(SHARED_PARAMETERS.len()) {
+            None => SHARED_PARAMETERS[at],
+            Some(other) => own[other],
+        };
+        at += 1;
+    }
+    all
 }
 
 const DEEPER: &str = "Narrow the list with created-until, status or action.";
@@ -55,6 +68,8 @@ pub struct TaskFilter {
     pub dry_run: Option<bool>,
     /// Retries and runs of this task.
     pub parent_id: Option<String>,
+    /// Tasks of this import; of no import if the id is empty.
+    pub import_id: Option<String>,
     /// Tasks submitted with one of these keys, each by its id or by its name.
     pub submitted_by: Option<Vec<String>>,
 }
@@ -76,6 +91,10 @@ impl TaskFilter {
             && self.created_until.is_none_or(|until| task.created_at <= until)
             && self.dry_run.is_none_or(|dry_run| task.dry_run == dry_run)
             && self.parent_id.as_ref().is_none_or(|id| task.parent_id.as_ref() == Some(id))
+            && self
+                .import_id
+                .as_ref()
+                .is_none_or(|id| task.import_id.as_deref().unwrap_or_default() == id)
             && self.submitted_by.as_ref().is_none_or(|keys| {
                 submitter.is_some_and(|by| keys.contains(&by.key_id) || keys.contains(&by.key_name))
             })
@@ -87,7 +106,7 @@ pub fn parse_task_list(
     family: Family,
     pairs: &[(String, String)],
 ) -> Result<TaskListRequest, Vec<ParameterFault>> {
-    parse_list(family, pairs, PARENT_TASK, "tasks")
+    parse_list(family, pairs, (&LIST_PARAMETERS, PARENT_TASK), "tasks")
 }
 
 /// Reads the parameters of a list of `family`'s imports, which has the filters of a task list.
@@ -95,19 +114,20 @@ pub fn parse_import_list(
     family: Family,
     pairs: &[(String, String)],
 ) -> Result<TaskListRequest, Vec<ParameterFault>> {
-    parse_list(family, pairs, PARENT_IMPORT, "imports")
+    parse_list(family, pairs, (&IMPORT_LIST_PARAMETERS, PARENT_IMPORT), "imports")
 }
 
 fn parse_list(
     family: Family,
     pairs: &[(String, String)],
-    parent: &'static str,
+    (known, parent): (&[&'static str], &'static str),
     noun: &str,
 ) -> Result<TaskListRequest, Vec<ParameterFault>> {
     let statuses: Vec<_> = TaskStatus::ALL.iter().map(|s| (s.as_str(), *s)).collect();
     let actions: Vec<_> = Action::of_family(family).map(|a| (a.as_str(), a)).collect();
     let outcomes: Vec<_> = Outcome::ALL.iter().map(|o| (o.as_str(), *o)).collect();
-    let mut parameters = Parameters::new(pairs, &list_parameters(parent));
+    let mut parameters = Parameters::new(pairs, known);
+    let id_of = |id: &str| if id == NO_IMPORT { String::new() } else { id.to_owned() };
     let filter = TaskFilter {
         statuses: parameters.words("status", &statuses),
         actions: parameters.words("action", &actions),
@@ -116,6 +136,7 @@ fn parse_list(
         created_until: parameters.bound("created-until", Bound::Until),
         dry_run: parameters.boolean("dry-run"),
         parent_id: parameters.get(parent).map(|(_, id)| id.to_owned()),
+        import_id: parameters.get(OF_IMPORT).map(|(_, id)| id_of(id)),
         submitted_by: parameters.texts("submitted-by"),
     };
     let paging = paging(&mut parameters, noun, DEEPER);
@@ -213,6 +234,7 @@ mod tests {
             ("created-until", "2026-01-01T00:00:00Z"),
             ("dry_run", "True"),
             ("parent_task_id", "t"),
+            ("import_id", "none"),
             ("submitted_by", "nightly, sync"),
             ("submitted_by", "k1"),
         ]);
@@ -222,6 +244,7 @@ mod tests {
             created_until: Some(UnixMillis(1_767_225_600_000)),
             dry_run: Some(true),
             parent_id: Some("t".to_owned()),
+            import_id: Some(String::new()),
             submitted_by: Some(vec!["k1".to_owned(), "nightly, sync".to_owned()]),
             ..TaskFilter::default()
         };

@@ -105,7 +105,7 @@ export const faults = [
       await page.getByLabel("Value", { exact: true }).fill("DE");
       await page.getByRole("button", { name: "Mend them" }).click();
       let works = true;
-      await page.route(/bulk_actions$/, async (route) => {
+      await page.route(/imports$/, async (route) => {
         const answer = await route.fetch();
         return route.fulfill({
           response: answer,
@@ -118,7 +118,8 @@ export const faults = [
         return route.fulfill({
           json: {
             ...faulty,
-            task_id: route.request().url().split("/").at(-1).split("?")[0],
+            task_id: undefined,
+            import_id: route.request().url().split("/").at(-1).split("?")[0],
             status: "processing",
             progress: 60,
           },

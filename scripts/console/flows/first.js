@@ -11,7 +11,11 @@ export const first = [
       const page = await browser.page({ url: new URL(link).origin }, { key: null });
       await page.goto(link);
       await title(page, "Overview");
-      await page.getByText("tasks at work").or(page.getByText("task at work")).first().waitFor();
+      await page
+        .getByText("imports at work")
+        .or(page.getByText("import at work"))
+        .first()
+        .waitFor();
       await page
         .locator("tr", { hasText: "people-by-hand.jsonl" })
         .getByRole("link", { name: "10 failed: see the faults" })

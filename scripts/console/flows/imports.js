@@ -1,89 +1,146 @@
-// The flows of a file: mapped, tried, imported, left, stopped, and sent again.
+// The flows of a file: read by the server, shown, tried, made real, refused, and sent again.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { csv } from "../records.js";
-import { keys, pick, title, total } from "../steps.js";
+import { HOSTILE, csv } from "../records.js";
+import { dryRun, keys, pick, title, total } from "../steps.js";
 
 const lines = (name, count) =>
   Array.from({ length: count }, (_, n) => `{"identities":[{"uid":"${name}-${n}"}]}`).join("\n");
-const people = async (server, query) =>
-  (await server.call("GET", `v2/acme/identity/core_profiles?page-size=1${query}`))["total-hits"];
+const people = async (server, identity) =>
+  (await server.call("GET", `v2/acme/identity/core_profiles?identity=${identity}`)).core_profiles;
+const makeReal = async (page, name = "Make it real") => {
+  await page.getByRole("button", { name }).click();
+  await page.getByText("Done: ").waitFor({ timeout: 60000 });
+};
+const outcome = (page) => page.locator(".outcome b").innerText();
+const imports = async (server, query = "") =>
+  (await server.call("GET", `v2/acme/identity/imports?page-size=100${query}`)).imports;
 
-export const imports = [
+/** What a table of people out of a spreadsheet is like. */
+const MESSY = [
+  "E-mail;Given name;Shoe size;Tags;Last seen",
+  "messy1@example.org;Ada;38;vip|poet;2026-01-05 10:30",
+  "N/A;Nobody;40;;",
+  '"messy2@example.org;Bob;41;vip;2026-01-06 09:00',
+  "messy3@example.org;Eve;42;vip;2026-01-07 08:00",
+].join("\r\n");
+
+export const files = [
   [
-    "25,000 rows of CSV with 40 faults: dry run, import, a group mended, sent again, all in",
+    "a messy table is dropped, its columns are chosen, and it is made real",
     async ({ server, open }) => {
-      const page = await open({ path: "new-import" });
-      await pick(page, "people.csv", csv(25000, 40), "text/csv");
-      assert.equal(await page.getByLabel("Column country").inputValue(), "text:last_country");
-      assert.match(
-        await page.locator(".entry").first().innerText(),
-        /"email":"c0@example.org".*"first_name":"Ada \\"0\\""/,
-      );
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page
-        .getByRole("button", { name: "Import 25\u202f000 entries" })
-        .click({ timeout: 60000 });
-      await page.getByRole("link", { name: "See all tasks" }).waitFor({ timeout: 60000 });
-      await page.getByText("40 failed").waitFor();
-      // Who looks at it needs no notice.
-      assert.equal(await page.locator(".notice").count(), 0);
-      const faulty = page.locator("#main a[href*='faults']");
-      let mended = 0;
-      for (const link of await faulty.evaluateAll((links) =>
-        links.map((one) => one.getAttribute("href")),
-      )) {
-        await page.goto(page.url().split("#")[0] + link);
-        await page.locator(".groups button", { hasText: "unknown country" }).click();
-        await page.getByRole("button", { name: /Mend all/ }).click();
-        await page.getByLabel("Value", { exact: true }).fill("Germany");
-        await page.getByText("values change").waitFor();
-        await page.getByRole("button", { name: "Mend them" }).click();
-        await page.getByRole("button", { name: /Dry run of/ }).click();
-        await page
-          .getByText(/all \d+ would succeed/)
-          .first()
-          .waitFor();
-        await page.getByRole("button", { name: /Send \d+ again/ }).click();
-        await page.locator(".pill.succeeded").waitFor();
-        mended += Number((await page.locator(".fact.good .number").innerText()).replace(/\D/g, ""));
-      }
-      assert.equal(mended, 40);
-      const { tasks } = await server.call(
-        "GET",
-        "v2/acme/identity/bulk_actions?page-size=100&action=create_core_profiles",
-      );
-      const real = tasks.filter((task) => !task.dry_run).map((task) => task.counts.succeeded);
-      assert.ok(real.reduce((sum, one) => sum + one, 0) >= 25000);
+      const page = await open({ path: "new-import", zone: "Europe/Berlin" });
+      const data = await page.evaluateHandle((content) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([content], "people.txt", { type: "text/plain" }));
+        return transfer;
+      }, MESSY);
+      await page.locator(".drop").dispatchEvent("dragover", { dataTransfer: data });
+      await page.locator(".drop.over").waitFor();
+      await page.locator(".drop").dispatchEvent("drop", { dataTransfer: data });
+      await page.getByText("a table, semicolons between the cells").waitFor();
+      assert.equal(await page.getByLabel("Column E-mail").inputValue(), "email");
+      assert.equal(await page.getByLabel("Column Given name").inputValue(), "names.first_name");
+      await page.getByText("Choose what becomes of 1 marked column.").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Try it" }).count(), 0);
+      await page.getByText("2 of the first 4 entries have faults").waitFor();
+      // A placeholder is at its field; a quote that never ends is at its line.
+      const first = page.getByRole("region", { name: "First entries: table" });
+      await first.locator("mark.bad", { hasText: "N/A" }).waitFor();
+      await first.locator("td:first-child .note.bad", { hasText: "quote" }).waitFor();
+      await page.getByRole("button", { name: "Keep it as custom field" }).click();
+      await first.locator("th", { hasText: "custom_fields.Shoe size" }).waitFor();
+      // The times name no zone, so the page asks for it by itself.
+      await page.getByLabel("Time zone of times that name none").fill("Europe/Berlin");
+      await keys(page, "Tab");
+      await first.locator(".note.odd").first().waitFor({ state: "detached" });
+      await dryRun(page);
+      assert.match(await outcome(page), /^2 new, 2 to mend/);
+      await page.getByText("Nothing is written yet.").waitFor();
+      const faults = page.getByRole("region", { name: "Faults: table" });
+      await faults.locator("tr", { hasText: "column E-mail" }).locator("mark").waitFor();
+      assert.equal((await people(server, "email:messy3@example.org")).length, 0);
+      await makeReal(page);
+      assert.match(await outcome(page), /^2 new, 2 to mend/);
+      const [eve] = await people(server, "email:messy3@example.org");
       assert.deepEqual(
-        [
-          ...new Set(
-            tasks.filter((task) => /people.csv/.test(task.file_name)).map((task) => task.file_name),
-          ),
-        ].sort(),
-        ["mended-people.csv", "people.csv"],
+        [eve.names.first_name, eve.custom_fields, eve.tags, eve.last_active_date],
+        ["Eve", { "Shoe size": "42" }, ["vip"], Date.UTC(2026, 0, 7, 7)],
       );
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("link", { name: "Download 2 rows to mend" }).click(),
+      ]);
+      assert.match(download.suggestedFilename(), /rejects\.csv$/);
     },
   ],
   [
-    "the same file again makes nothing twice",
+    "25,000 rows with 40 faults: tried, made real, a group mended on the import, all in",
     async ({ server, open }) => {
-      const text = Array.from(
-        { length: 30 },
-        (_, n) => `{"identities":[{"uid":"twice-${n}"}]}`,
-      ).join("\n");
-      const ids = [];
+      const page = await open({ path: "new-import" });
+      await pick(page, "people.csv", csv(25000, 40), "text/csv");
+      await page.getByLabel("What to do").selectOption("create_core_profiles");
+      await page.getByRole("button", { name: "Keep it as custom field" }).click();
+      // Tags that look like lists are asked about; the sign between them is a semicolon.
+      await page.getByLabel("Sign between two values in one cell").fill(";");
+      await keys(page, "Tab");
+      await page.locator(".note.odd").first().waitFor({ state: "detached" });
+      await dryRun(page);
+      assert.equal(await outcome(page), "24\u202f960 new, 40 to mend.");
+      await makeReal(page);
+      await page.getByRole("link", { name: "Mend 40 entries" }).click();
+      await page.locator(".groups button", { hasText: "unknown country" }).click();
+      await page.getByRole("button", { name: "Mend all 40" }).click();
+      await page.getByLabel("Value", { exact: true }).fill("Germany");
+      await page.getByText("40 values change").waitFor();
+      await page.getByRole("button", { name: "Mend them" }).click();
+      await page.getByRole("button", { name: "Dry run of 40" }).click();
+      await page.getByText("all 40 would succeed").first().waitFor();
+      await page.getByRole("button", { name: "Send 40 again" }).click();
+      await page.getByText("Done: ").waitFor();
+      assert.equal(await outcome(page), "40 new.");
+      const real = (await imports(server)).filter(
+        (one) => !one.dry_run && /people/.test(one.file_name),
+      );
+      const found = real.filter((one) => one.action === "create_core_profiles");
+      assert.deepEqual(
+        found.map((one) => [one.file_name, one.tasks.length, one.counts.succeeded]),
+        [
+          ["mended-people.jsonl", 1, 40],
+          ["people.csv", 3, 24960],
+        ],
+      );
+      // One row for the file, and its tasks only there.
+      await keys(page, "g", "t");
+      await page.locator("td", { hasText: "mended-people.jsonl" }).first().waitFor();
+      const rows = page.locator("tr", { hasText: /people\.csv.*24\u202f960/ });
+      assert.equal(await rows.count(), 2);
+      await rows.first().getByRole("link", { name: "create core profiles" }).click();
+      await page.locator("summary", { hasText: "3 tasks" }).click();
+      await page.locator("details li a").last().click();
+      await page.getByText("A part of").waitFor();
+      await page.getByText("A part of").getByRole("link").click();
+      await page.locator("summary", { hasText: "3 tasks" }).waitFor();
+    },
+  ],
+  [
+    "a file that was imported before is called that, with the day, and can be imported again",
+    async ({ server, open }) => {
       for (let n = 0; n < 2; n++) {
         const page = await open({ path: "new-import" });
-        await pick(page, "twice.jsonl", text);
-        await page.getByRole("button", { name: "Dry run" }).click();
-        if (n === 0) await page.getByText("30 would succeed").waitFor();
-        await page.getByRole("button", { name: "Import 30 entries" }).click();
-        await page.getByText("30 succeeded").waitFor();
-        ids.push(await page.locator("td a").first().getAttribute("href"));
+        await pick(page, "twice.jsonl", lines("twice", 30));
+        await dryRun(page);
+        if (n === 0) {
+          await makeReal(page);
+          continue;
+        }
+        await page.getByText("The same file was imported before, on ").waitFor();
+        assert.equal(await outcome(page), "30 as before.");
+        await makeReal(page, "Import it again");
+        await page.getByText("This import applied it again.").waitFor();
       }
-      assert.equal(ids[0], ids[1]);
-      assert.ok(server);
+      const made = await imports(server, "&dry_run=false&action=upsert_core_profiles");
+      assert.equal(made.filter((one) => one.file_name === "twice.jsonl").length, 2);
     },
   ],
   [
@@ -98,11 +155,8 @@ export const imports = [
       for (const [n, age] of [20, 21, 20].entries()) {
         const page = await open({ path: "new-import" });
         await pick(page, "people.jsonl", file(age));
-        await page.getByLabel("Action").selectOption("upsert_core_profiles");
-        await page.getByRole("button", { name: "Dry run" }).click();
-        await page
-          .getByText(n ? "30 entries would change." : "30 entries would be created.")
-          .waitFor();
+        await dryRun(page);
+        assert.equal(await outcome(page), n ? "30 changed." : "30 new.");
         if (n) {
           const row = page
             .getByRole("region", { name: "Changes: table" })
@@ -115,40 +169,25 @@ export const imports = [
             String(age),
           ]);
         }
-        await page.getByRole("button", { name: "Import 30 entries" }).click();
-        await page.getByText("30 succeeded").waitFor();
+        await makeReal(page, n === 2 ? "Import it again" : "Make it real");
       }
-      const found = await server.call(
-        "GET",
-        "v2/acme/identity/core_profiles?identity=uid:change-7",
-      );
-      assert.equal(found.core_profiles[0].age, 20);
-      const { tasks } = await server.call(
-        "GET",
-        "v2/acme/identity/bulk_actions?dry_run=true&action=upsert_core_profiles",
-      );
-      const page = await open({ path: `task/identity/${tasks[0].task_id}` });
-      await page.getByText("30 entries would change.").waitFor();
+      const [found] = await people(server, "uid:change-7");
+      assert.equal(found.age, 20);
     },
   ],
   [
-    "people are deleted by a file",
+    "people are deleted by a file, after a question",
     async ({ server, open }) => {
       const page = await open({ path: "new-import" });
-      await pick(
-        page,
-        "gone.jsonl",
-        Array.from({ length: 30 }, (_, n) => `{"identities":[{"uid":"change-${n}"}]}`).join("\n"),
-      );
-      await page.getByLabel("Action").selectOption("delete_core_profiles");
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page.getByRole("button", { name: "Delete 30 entries" }).click();
-      await page.getByText("30 succeeded").waitFor();
-      const found = await server.call(
-        "GET",
-        "v2/acme/identity/core_profiles?identity=uid:change-7",
-      );
-      assert.equal(found["total-hits"], 0);
+      await pick(page, "gone.jsonl", lines("change", 30));
+      await page.getByLabel("What to do").selectOption("delete_core_profiles");
+      await dryRun(page);
+      await page.getByRole("button", { name: "Delete 30 records" }).click();
+      await page.getByText("No call brings them back.").waitFor();
+      await page.locator("dialog").getByRole("button", { name: "Delete 30 records" }).click();
+      await page.getByText("Done: ").waitFor();
+      assert.equal(await outcome(page), "30 deleted.");
+      assert.equal((await people(server, "uid:change-7")).length, 0);
     },
   ],
   [
@@ -156,179 +195,155 @@ export const imports = [
     async ({ server, open }) => {
       const before = await total(server);
       const page = await open({ path: "new-import" });
-      const lines = [
+      const text = [
         '{"title":"from gzip","created_at":1767225600000}',
         '{"title":"from gzip 2","created_at":1767225600001}',
       ].join("\n");
-      await page.locator("#file").setInputFiles({
-        name: "issues.jsonl.gz",
-        mimeType: "application/gzip",
-        buffer: gzipSync(lines),
-      });
-      assert.equal(await page.getByLabel("Action").inputValue(), "import_issues");
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page.getByRole("button", { name: "Import 2 entries" }).click();
-      await page.getByText("2 succeeded").waitFor();
+      const file = { name: "issues.bin", mimeType: "", buffer: gzipSync(text) };
+      await page.locator("#file").setInputFiles(file);
+      await page.getByText("· JSON lines").waitFor();
+      assert.equal(await page.getByLabel("What to do").inputValue(), "import_issues");
+      await dryRun(page);
+      await makeReal(page);
+      assert.equal(await outcome(page), "2 new.");
+      await keys(page, "g", "n");
       await pick(
         page,
         "array.json",
         '[{"title":"from an array","created_at":1767225600002},\n' +
           '{"title":"and another","created_at":1767225600003}]',
       );
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page.getByRole("button", { name: "Import 2 entries" }).click();
-      await page.getByText("2 succeeded").waitFor();
+      await page.locator("td", { hasText: "and another" }).waitFor();
+      await dryRun(page);
+      await makeReal(page);
       assert.equal(await total(server), before + 4);
     },
   ],
   [
-    "a read key can try an import and not run it",
+    "a file that is no table is refused in words, and so are letters that are none",
+    async ({ server, open }) => {
+      const page = await open({ path: "new-import" });
+      const before = (await imports(server)).length;
+      const choose = (...bytes) =>
+        page.locator("#file").setInputFiles({
+          name: "people.csv",
+          mimeType: "text/csv",
+          buffer: Buffer.concat(bytes.map((one) => Buffer.from(one))),
+        });
+      await choose("%PDF-1.7\n", [0xe2, 0xe3, 0xcf, 0xd3], "\nstream");
+      await page.getByText("This file cannot be imported as it is").waitFor();
+      const refusal = page.locator(".refusal");
+      assert.match(await refusal.innerText(), /PDF document.*CSV/s);
+      assert.equal(await page.getByLabel("What to do").isVisible(), false);
+      await choose("email,first name\nm@example.org,M", [0xfc], "ller\n");
+      await page.getByLabel("Encoding of the text").selectOption("windows-1252");
+      await page.locator("td", { hasText: "Müller" }).first().waitFor();
+      await choose("");
+      await refusal.getByText("empty").waitFor();
+      assert.equal((await imports(server)).length, before);
+    },
+  ],
+  [
+    "a hostile name of a file and hostile cells are texts",
+    async ({ open }) => {
+      const page = await open({ path: "new-import" });
+      const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+      const rows = HOSTILE.map((text, n) => `hostile-file-${n},${quoted(text.slice(0, 500))}`);
+      const text = [`uid,${quoted("<img src=x onerror=window.harmed=1>")}`, ...rows].join("\n");
+      const name = `<img src=x onerror=window.harmed=1>${HOSTILE[3]}.csv`;
+      await pick(page, name, text, "text/csv");
+      await page.getByRole("button", { name: "Keep it as custom field" }).click();
+      await page.locator("td", { hasText: "{{constructor" }).first().waitFor();
+      await dryRun(page);
+      await page.getByText("<img src=x").first().waitFor();
+      assert.equal(await page.evaluate(() => globalThis.harmed), undefined);
+      assert.equal(await page.locator("main img, main script").count(), 0);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    },
+  ],
+  [
+    "a read key can try an import and not make it real",
     async ({ open, read }) => {
       const page = await open({ path: "new-import", key: read });
       await pick(page, "x.jsonl", '{"identities":[{"uid":"tried"}]}');
-      await page.getByLabel("Action").selectOption("create_core_profiles");
-      await page.getByRole("button", { name: "Dry run" }).click();
+      await dryRun(page);
       await page.getByText("stays a dry run").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Make it real" }).count(), 0);
     },
   ],
   [
-    "a file is dropped, and a column becomes another field",
+    "an upload continues while other screens are open, asks before the page is left, and stops",
     async ({ server, open }) => {
       const page = await open({ path: "new-import" });
-      const text =
-        "mail,who,what\nmapped1@example.org,Mapped One,x\nmapped2@example.org,Mapped Two,y";
-      const data = await page.evaluateHandle((content) => {
-        const transfer = new DataTransfer();
-        transfer.items.add(new File([content], "people.csv", { type: "text/csv" }));
-        return transfer;
-      }, text);
-      await page.locator(".drop").dispatchEvent("dragover", { dataTransfer: data });
-      await page.locator(".drop.over").waitFor();
-      await page.locator(".drop").dispatchEvent("drop", { dataTransfer: data });
-      await page.getByText('"custom_fields":{"who":"Mapped One","what":"x"}').waitFor();
-      await page.getByLabel("Column who").selectOption("full name");
-      await page.getByLabel("Column what").selectOption("leave out");
-      await page
-        .getByText(
-          '{"identities":[{"email":"mapped2@example.org"}],"names":{"full_name":"Mapped Two"}}',
-          { exact: true },
-        )
-        .first()
-        .waitFor();
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page.getByRole("button", { name: "Import 2 entries" }).click();
-      await page.getByText("2 succeeded").waitFor();
-      const {
-        core_profiles: [one],
-      } = await server.call(
-        "GET",
-        "v2/acme/identity/core_profiles?identity=email:mapped1@example.org",
-      );
-      assert.deepEqual([one.names.full_name, one.custom_fields], ["Mapped One", undefined]);
-    },
-  ],
-  [
-    "an import goes on while other screens are open, and is there when one comes back",
-    async ({ server, open }) => {
-      const page = await open({ path: "new-import" });
-      await pick(page, "long.jsonl", lines("left", 25000));
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page
-        .getByRole("button", { name: "Import 25\u202f000 entries" })
-        .click({ timeout: 60000 });
-      await page.getByRole("button", { name: "Stop" }).waitFor();
-      await keys(page, "g", "i");
-      await page.locator(".issue-row").first().waitFor();
-      await page.getByText("the import is done").waitFor({ timeout: 60000 });
-      await keys(page, "g", "n");
-      await page.getByText("25\u202f000 entries in 3 tasks").waitFor();
-      await page.getByText("25\u202f000 succeeded").waitFor();
-      assert.equal(await people(server, "&identity=uid:left-24999"), 1);
-    },
-  ],
-  [
-    "an import goes on after the server was killed, and after it was stopped",
-    async ({ server, open }) => {
-      const page = await open({ path: "new-import" });
-      await pick(page, "killed.jsonl", lines("killed", 45000));
-      await page.getByRole("button", { name: "Dry run" }).click();
-      const begin = page.getByRole("button", { name: "Import 45\u202f000 entries" });
-      await begin.click({ timeout: 60000 });
-      await page.getByText(/^[1-4]0\u202f000 entries in/).waitFor();
-      await server.kill();
-      await page.getByText("the server cannot be reached").waitFor();
-      await server.start();
+      await pick(page, "long.jsonl", lines("long", 100000));
+      const send = page.getByRole("button", { name: "Try it" });
+      await send.waitFor();
       server.process.kill("SIGSTOP");
+      await send.click();
+      await page.getByText("% sent").or(page.getByText("The server reads the rest")).waitFor();
+      let asked = 0;
+      page.on("dialog", (dialog) => (asked += 1) && dialog.dismiss());
+      await page.evaluate(() => setTimeout(() => location.reload()));
+      await page.waitForTimeout(500);
+      assert.equal(asked, 1);
       await page.getByRole("button", { name: "Stop" }).click();
-      const on = page.getByRole("button", { name: "Continue" });
-      await on.waitFor();
+      await page.getByText("Sending the file").waitFor({ state: "detached" });
       server.process.kill("SIGCONT");
-      await on.click();
-      await page.getByText("45\u202f000 entries in 5 tasks").waitFor({ timeout: 60000 });
-      await page.getByText("45\u202f000 succeeded").waitFor();
-      const { tasks } = await server.call(
-        "GET",
-        "v2/acme/identity/bulk_actions?page-size=100&dry_run=false&action=create_core_profiles",
+      await send.waitFor();
+      assert.equal(
+        (await imports(server)).filter((one) => one.file_name === "long.jsonl").length,
+        0,
       );
-      assert.equal(tasks.filter((task) => /^killed/.test(task.file_name)).length, 5);
+      await send.click();
+      await keys(page, "g", "i");
+      await page.getByRole("link", { name: "The dry run of the file has begun" }).click();
+      await page.getByText("What would happen: ").waitFor({ timeout: 60000 });
+      assert.equal(await outcome(page), "100\u202f000 new.");
     },
   ],
   [
-    "an import whose page was closed is begun again with its file, and makes nothing twice",
+    "an upload that the server does not live to see is told, and can be tried again",
     async ({ server, open }) => {
-      const first = await open({ path: "new-import" });
-      await pick(first, "closed.jsonl", lines("closed", 25000));
-      await first.getByRole("button", { name: "Dry run" }).click();
-      await first
-        .getByRole("button", { name: "Import 25\u202f000 entries" })
-        .click({ timeout: 60000 });
-      // However many parts are in by now, the rest follows.
-      await first.getByText(/^(10|20|25)\u202f000 entries in/).waitFor();
-      await first.context().close();
       const page = await open({ path: "new-import" });
-      await pick(page, "closed.jsonl", lines("closed", 25000));
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page
-        .getByRole("button", { name: "Import 25\u202f000 entries" })
-        .click({ timeout: 60000 });
-      await page.getByText("25\u202f000 succeeded").waitFor({ timeout: 60000 });
-      const { tasks } = await server.call(
-        "GET",
-        "v2/acme/identity/bulk_actions?page-size=100&dry_run=false&action=create_core_profiles",
-      );
-      assert.equal(tasks.filter((task) => /^closed/.test(task.file_name)).length, 3);
+      await pick(page, "killed.jsonl", lines("killed", 50000));
+      const send = page.getByRole("button", { name: "Try it" });
+      await send.waitFor();
+      server.process.kill("SIGSTOP");
+      await send.click();
+      await page.locator("progress").waitFor();
+      await server.kill();
+      await page.getByText("nothing was imported").waitFor();
+      await server.start();
+      await dryRun(page);
+      assert.equal(await outcome(page), "50\u202f000 new.");
     },
   ],
   [
-    "a file of one word of 10 MB, an empty one and one that is no text stay harmless",
+    "a word of 10 MB and a fault beyond the preview stay harmless",
     async ({ open }) => {
       const page = await open({ path: "new-import" });
       const word = "word".repeat(2500000);
       await pick(page, "word.csv", word, "text/csv");
-      await page.getByRole("heading", { name: "No entries" }).waitFor();
-      for (const text of [`{"identities":[{"uid":"${word}"}]}`, `{"identities":${word}`]) {
-        await pick(page, "word.jsonl", text);
-        await page.locator(".entry").first().waitFor();
-        assert.ok((await page.locator(".entry").first().innerText()).length < 2100);
-        await page.getByRole("button", { name: "Dry run" }).click();
-        await page.getByText("1 would fail").waitFor({ timeout: 60000 });
-        await page.getByRole("link", { name: "See its faults" }).click();
-        await page.locator(".fault-row").first().waitFor();
-        await keys(page, "j", "Enter");
-        await page.locator("dialog li").first().waitFor();
-        await keys(page, "Escape");
-        await page.locator("dialog").waitFor({ state: "detached" });
-        await keys(page, "g", "n");
-        await title(page, "New import");
-      }
-      await pick(page, "empty.csv", "", "text/csv");
-      await page.getByRole("heading", { name: "No entries" }).waitFor();
+      await page.locator(".refusal").waitFor();
+      await pick(page, "word.jsonl", `${lines("word", 30)}\n{"identities":[{"uid":"${word}"}]}`);
+      await dryRun(page);
+      assert.match(await outcome(page), /^30 new, 1 to mend/);
+      await page.getByRole("link", { name: "Mend 1 entry" }).click();
+      await page.locator(".fault-row").first().waitFor();
+      await keys(page, "j", "Enter");
+      await page.locator("dialog li").first().waitFor();
+      await keys(page, "Escape");
+      await keys(page, "g", "n");
+      await title(page, "New import");
+      const rows = Array.from({ length: 100000 }, (_, n) => `late${n}@example.org`);
+      const late = ["email", ...rows].join("\n");
       await page.locator("#file").setInputFiles({
-        name: "x.csv",
+        name: "late.csv",
         mimeType: "text/csv",
-        buffer: Buffer.from([0xff, 0xfe, 0x00, 0xd8]),
+        buffer: Buffer.concat([Buffer.from(late), Buffer.from([0x0a, 0xfc, 0x40, 0x0a])]),
       });
-      await page.getByText("This file cannot be read").waitFor();
+      await page.getByRole("button", { name: "Try it" }).click();
+      await page.locator(".refusal", { hasText: "Line 100\u202f002 of the file" }).waitFor();
     },
   ],
 ];

@@ -10,6 +10,12 @@ const INTERACTIVE_MS_MAX = 200;
 const LATENCY_MS = 50;
 const DELAYED_MS_MAX = 500;
 const FIRST_ROWS_MS_MAX = 200;
+/** A table with a column that no field has, a fault and a time without an offset. */
+const TABLE = [
+  "email;country;last seen;shoe size",
+  "x@example.org;Germoney;;38",
+  "y@example.org;DE;2026-01-05 10:30;39",
+].join("\n");
 /** A machine with other work, or a debug build, has more time. */
 const PATIENCE = process.env.CI || process.env.CASELOAD_CHECK_SLOW ? 5 : 2;
 
@@ -118,11 +124,22 @@ const open = {
   ],
   "a table to import": [
     "new-import",
+    (page) => pick(page, "x.csv", TABLE, "text/csv"),
+    ".note.odd",
+  ],
+  "a table that was tried": [
+    "new-import",
     async (page) => {
-      await pick(page, "x.csv", "email,country\nx@example.org,Germoney", "text/csv");
-      await page.getByRole("button", { name: "Dry run" }).click();
+      await pick(page, "x.csv", TABLE, "text/csv");
+      await page.getByRole("button", { name: "Leave it out" }).click();
+      await page.getByRole("button", { name: "Try it" }).click();
     },
-    ".pill.completed_with_errors",
+    ".outcome",
+  ],
+  "a file that is none": [
+    "new-import",
+    (page) => pick(page, "x.csv", "%PDF-1.7", "text/csv"),
+    ".refusal",
   ],
   "an export": [
     "exports",

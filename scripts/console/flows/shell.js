@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOSTILE } from "../records.js";
-import { keys, pick, settled, title, total } from "../steps.js";
+import { dryRun, keys, pick, settled, title, total } from "../steps.js";
 
 /** How many elements a hostile text made, and how often one acted. */
 const harm = (page) =>
@@ -41,13 +41,9 @@ export const shell = [
       writeFileSync(join(folder, name), entry);
       const page = await open({ path: "new-import" });
       await pick(page, name, entry);
-      await page.getByRole("button", { name: "Dry run" }).click();
-      await page.getByText("1 would succeed").waitFor();
+      await dryRun(page);
       await keys(page, "c");
-      const line = await page
-        .locator(".call code", { hasText: "-F 'payload=@" })
-        .first()
-        .innerText();
+      const line = await page.locator(".call code", { hasText: "-F 'file=@" }).first().innerText();
       const said = execFileSync("bash", ["-c", line], {
         cwd: folder,
         env: { ...process.env, KEY: server.key },
@@ -56,7 +52,7 @@ export const shell = [
       const made = JSON.parse(said.toString());
       assert.deepEqual(
         [made.action, made.dry_run, made.file_name],
-        ["create_core_profiles", true, name],
+        ["upsert_core_profiles", true, name],
       );
       rmSync(folder, { recursive: true });
     },
@@ -261,7 +257,7 @@ export const shell = [
         ["overview", "No issues yet", "Import some"],
         ["issues", "No issues yet", "Import some"],
         ["people", "No people yet", "Import profiles"],
-        ["imports", "No tasks yet", "Import a file"],
+        ["imports", "No imports yet", "Import a file"],
       ]) {
         await page.goto(`${begin}#/${screen}`);
         await page.getByText(words).waitFor();
@@ -273,7 +269,7 @@ export const shell = [
         ["settings", "Agents answer issues"],
         ["people?q=x", "Nobody found"],
         ["issues?text=x", "No issue matches"],
-        ["imports?status=queued", "No task matches"],
+        ["imports?status=queued", "No import matches"],
       ]) {
         await page.goto(`${begin}#/${screen}`);
         await page.getByText(words).waitFor();
@@ -374,7 +370,7 @@ export const shell = [
     async ({ open, faulty }) => {
       const page = await open({ path: "exports" });
       let n = 0;
-      await page.route(/identity\/bulk_actions\?page-size=8$/, (route) => {
+      await page.route(/identity\/bulk_actions\?import_id=none&page-size=8$/, (route) => {
         n += 1;
         return route.fulfill({
           json: {

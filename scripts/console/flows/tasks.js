@@ -155,7 +155,7 @@ export const tasks = [
       await page.getByRole("button", { name: "Send 120 entries again as sent" }).click();
       await page.getByText("120 entries with faults: unchanged, they fail again").waitFor();
       await page.getByRole("button", { name: "Send 120 entries", exact: true }).click();
-      await page.getByText("Sends entries again of").waitFor();
+      await page.getByText("Made of entries of").waitFor();
       await page.locator(".pill.completed_with_errors").waitFor();
     },
   ],
@@ -173,18 +173,17 @@ export const tasks = [
         { dry_run: "true" },
       );
       const page = await open({ path: `task/identity/${dry.task_id}` });
-      await page.getByRole("heading", { name: "4 warnings" }).waitFor();
+      await page.getByRole("heading", { name: "5 warnings" }).waitFor();
       const rows = page.getByRole("region", { name: "Warnings: table" }).locator("tbody tr");
-      assert.equal(await rows.count(), 3);
+      assert.equal(await rows.count(), 4);
       await rows.filter({ hasText: "joins people" }).getByText("odd a").waitFor();
       await rows.filter({ hasText: "<b>no</b>" }).waitFor();
-      await page.getByRole("button", { name: "Run it: 3 entries" }).click();
-      await page.getByText("Odd: 2 look like placeholders, 1 joins people").waitFor();
-      await page.keyboard.press("Escape");
+      await page.getByText(/; 2 look like placeholders, 1 joins people.*\.$/).waitFor();
+      await page.getByRole("button", { name: "Make it real" }).waitFor();
     },
   ],
   [
-    "a dry run is run after it was said what that does",
+    "a dry run of a task is made real",
     async ({ server, open }) => {
       const dry = await server.task(
         "identity",
@@ -193,18 +192,15 @@ export const tasks = [
         { dry_run: "true" },
       );
       const page = await open({ path: `task/identity/${dry.task_id}` });
-      await page.getByRole("button", { name: "Run it: 2 entries" }).click();
-      await page
-        .getByText("1 entry would succeed, 1 would fail. A new task applies them now.")
-        .waitFor();
+      await page.getByText("1 new, 1 to mend.").waitFor();
       assert.equal(
         (await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:run%20it"))[
           "total-hits"
         ],
         0,
       );
-      await page.getByRole("button", { name: "Send 2 entries" }).click();
-      await page.locator(".pill.completed_with_errors").waitFor();
+      await page.getByRole("button", { name: "Make it real" }).click();
+      await page.getByText("Done: ").waitFor();
       await page.locator(".tag", { hasText: "dry run" }).waitFor({ state: "detached" });
       assert.equal(
         (await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:run%20it"))[

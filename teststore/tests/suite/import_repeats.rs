@@ -134,7 +134,7 @@ pub(crate) async fn a_file_sent_again_is_a_repeat_until_its_import_expires(store
     }
     let dry = CreateImport { dry_run: true, ..of(&acme, "dry again", true) };
     let dry = create(&store, dry).await;
-    assert_eq!((dry.is_repeat, dry.import.repeat_of), (false, None));
+    assert_eq!((dry.is_repeat, dry.import.repeat_of.as_deref()), (false, Some("third")));
     assert!(!create(&store, of(&other, "first", true)).await.is_repeat, "of another domain");
     // At `expires_at`, the import is no longer known.
     let (now, expires_at) = (later(1_000_000), later(2_000_000));

@@ -247,6 +247,7 @@ pub(crate) async fn random_filters_list_the_imports_that_a_naive_reading_finds(
             dry_run: next(seed).is_multiple_of(3).then(|| next(seed).is_multiple_of(2)),
             parent_id: next(seed).is_multiple_of(4).then(|| format!("unknown {}", next(seed) % 5)),
             submitted_by: some(&keys, seed),
+            import_id: None,
         };
         let naive = all.imports.iter().filter(|import| matches(&filter, import));
         let naive: Vec<_> = naive.cloned().collect();
@@ -259,6 +260,15 @@ pub(crate) async fn random_filters_list_the_imports_that_a_naive_reading_finds(
     let last = ListTasks { domain, family: FAMILY, filter, paging };
     let last = store.list_imports(last).await.unwrap();
     assert_eq!((&last.imports[..], last.total_hits), (&all.imports[20..], 24));
+    store.create_task(task_of(&acme, "alone", CREATE, &uids("alone", 1), 1)).await.unwrap();
+    for (import, tasks) in [("", 1), ("i05", all.imports[18].tasks.len()), ("unknown", 0)] {
+        let filter = TaskFilter { import_id: Some(import.to_owned()), ..TaskFilter::default() };
+        let request =
+            ListTasks { domain, family: FAMILY, filter: filter.clone(), paging: Paging::default() };
+        let found = store.list_tasks(request).await.unwrap();
+        assert_eq!((found.tasks.len(), found.total_hits), (tasks, tasks as u64), "{import}");
+        assert!(found.tasks.iter().all(|task| filter.matches(task)), "{import}");
+    }
     assert_sound(&store).await;
 }
 

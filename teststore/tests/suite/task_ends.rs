@@ -386,6 +386,7 @@ pub(crate) async fn random_filters_list_the_tasks_that_a_naive_reading_finds(
             dry_run: next(seed).is_multiple_of(3).then(|| next(seed).is_multiple_of(2)),
             parent_id: next(seed).is_multiple_of(4).then(|| format!("unknown {}", next(seed) % 5)),
             submitted_by: some(&keys, seed),
+            import_id: None,
         };
         let naive: Vec<_> = all.tasks.iter().filter(|task| filter.matches(task)).cloned().collect();
         let found = list(filter.clone()).await;

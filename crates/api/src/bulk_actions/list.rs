@@ -22,7 +22,7 @@ use crate::imports::{self, View};
 use crate::state::AppState;
 
 /// The columns of the list as a table: every member of a task but its links.
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 29] = [
     "task_id",
     "action",
     "status",
@@ -45,6 +45,7 @@ const COLUMNS: [&str; 28] = [
     "content_length",
     "submitted_by.key_id",
     "submitted_by.key_name",
+    "import_id",
     "parent_task_id",
     "retried_by",
     "run_by",

@@ -37,6 +37,8 @@ pub(crate) struct TaskView {
     content_length: Option<u64>,
     submitted_by: Option<SubmitterView>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    import_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent_task_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retried_by: Option<String>,
@@ -110,6 +112,7 @@ impl TaskView {
             file_name: task.origin.file_name.clone(),
             content_length: task.origin.content_length,
             submitted_by: task.origin.submitted_by.clone().map(SubmitterView::from),
+            import_id: task.import_id.clone(),
             parent_task_id: task.parent_id.clone(),
             retried_by: task.retried_by.clone(),
             run_by: task.run_by.clone(),

@@ -223,6 +223,7 @@ fn preview(paths: &BulkPaths) -> Value {
             "samples": ["ada@example.org"],
             "warnings": [],
         }],
+        "errors": [],
         "entries": [{
             "line": 2,
             "entry": {"identities": [{"email": "ada@example.org"}]},
@@ -247,7 +248,7 @@ fn preview(paths: &BulkPaths) -> Value {
 
 fn import_preview() -> Value {
     object(
-        &["format", "columns", "entries"],
+        &["format", "columns", "errors", "entries"],
         json!({
             "format": schema("ImportFormat"),
             "columns": array(object(&["name", "field", "why", "samples", "warnings"], json!({
@@ -257,6 +258,10 @@ fn import_preview() -> Value {
                 "samples": described("Some of its cells.", array(json!({"type": "string"}))),
                 "warnings": described("Its oddities.", array(json!({"type": "string"}))),
             }))),
+            "errors": described(
+                "Faults of the header that are not those of one column.",
+                array(json!({"type": "string"})),
+            ),
             "entries": array(object(&["line", "entry", "errors", "warnings"], json!({
                 "line": integer(1, "Of the file."),
                 "entry": {"description": "The entry; a text if it cannot be read."},

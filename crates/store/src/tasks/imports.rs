@@ -99,9 +99,14 @@ fn add_or_first(
 ) -> Result<Option<Import>, StoreError> {
     let digest = digest(store, command)?;
     let (domain, family) = (store.domain(), command.action.family().code());
+    let same = "t.family = ?2 AND t.digest = ?3 AND NOT t.dry_run";
+    if command.dry_run && digest.is_some() {
+        let first = find(store, same, values![domain, family, digest])?;
+        let is_kept = |first: &Import| first.expires_at > command.now;
+        import.repeat_of = first.filter(is_kept).map(|first| first.id);
+    }
     // If another transaction is creating an import of the same file, this waits for its end.
     while !insert(store, import, digest)? {
-        let same = "t.family = ?2 AND t.digest = ?3 AND NOT t.dry_run";
         let Some(first) = find(store, same, values![domain, family, digest])? else {
             return Err(exists(store, &import.id)?);
         };

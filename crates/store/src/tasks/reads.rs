@@ -108,6 +108,7 @@ pub(super) fn chosen<'r>(
         ("t.created_at <= #", created_until.as_ref().map(ToValue::to_value)),
         ("t.dry_run = #", request.filter.dry_run.as_ref().map(ToValue::to_value)),
         ("t.parent_id = #", request.filter.parent_id.as_ref().map(ToValue::to_value)),
+        ("coalesce(t.import_id, '') = #", request.filter.import_id.as_ref().map(ToValue::to_value)),
         (
             "(t.submitted_key = ANY (#) OR t.submitted_key_name = ANY (#))",
             keys.map(ToValue::to_value),

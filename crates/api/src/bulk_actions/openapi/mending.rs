@@ -34,6 +34,7 @@ pub(crate) fn shared(paths: &BulkPaths) -> [(String, Value); 3] {
 pub(super) fn parameters() -> Value {
     let (outcomes, codes) =
         (names(Outcome::ALL, Outcome::as_str), names(EntryErrorCode::ALL, EntryErrorCode::as_str));
+    let of = |name, about| query(name, about, json!({"type": "string"}));
     json!({
         "outcome": query_words("outcome", "Tasks that ended in one of these ways.", &outcomes),
         "task-dry-run": query(
@@ -41,16 +42,12 @@ pub(super) fn parameters() -> Value {
             "Whether to list only dry runs, or only the other tasks.",
             json!({"type": "boolean"}),
         ),
-        "parent_import_id": query(
-            "parent_import_id",
-            "The retries and the runs of this import.",
-            json!({"type": "string"}),
+        "parent_import_id": of("parent_import_id", "The retries and the runs of this import."),
+        "task-import_id": of(
+            "import_id",
+            "The tasks of this import, or with `none` those of no import.",
         ),
-        "parent_task_id": query(
-            "parent_task_id",
-            "The retries and the runs of this task.",
-            json!({"type": "string"}),
-        ),
+        "parent_task_id": of("parent_task_id", "The retries and the runs of this task."),
         "submitted_by": query(
             "submitted_by",
             &format!("Tasks submitted with this key, by its id or its name. {OTHER_LISTS}"),

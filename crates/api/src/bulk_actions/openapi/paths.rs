@@ -225,7 +225,7 @@ impl BulkPaths {
         add_table(&mut page, "The tasks of the page, one per row, with all columns.", table);
         self.operation("list", "s", "List tasks", "The tasks of this path, newest first.")
             .takes(["status", action, "outcome", "task-created-since", "task-created-until"])
-            .takes(["task-dry-run", "parent_task_id", "submitted_by"])
+            .takes(["task-dry-run", "parent_task_id", "task-import_id", "submitted_by"])
             .takes(["page", "page-size", "list-format", "If-None-Match"])
             .answers(200, "A page of tasks.", &["Link", "ETag"], &page)
             .answers(304, "The caller already has the list.", &["ETag"], &Value::Null)

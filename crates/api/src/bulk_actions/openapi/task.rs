@@ -196,6 +196,7 @@ fn origin() -> Value {
                             a retry, of its entries as lines.",
         },
         "submitted_by": submitter(),
+        "import_id": text("Only on a task of an import: the import."),
         "parent_task_id": text("Only on a retry, or the run of a dry run: the task whose entries \
                                 it runs."),
         "run_by": text("Only on a dry run whose payload was run: the task that runs it."),

@@ -81,7 +81,7 @@ impl FileReader {
         Ok(self.amended(blocks))
     }
 
-    /// Whether bytes that were pushed wait to be read.
+    /// Whether bytes that were pushed wait to be read. Those beyond a preview are not read at all.
     pub(crate) fn has_more(&self) -> bool {
         let is_workbook_waiting = match &self.source {
             Source::Workbook(workbook) => workbook.has_more(),

@@ -278,3 +278,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_preview_ends_at_its_bytes_however_long_the_file_is() {
+    let options = ReadOptions { is_preview: true, bytes_max: 100_000, ..upsert() };
+    let rows: Vec<_> = (0..20_000).map(|n| format!("u{n}@example.org")).collect();
+    let table = format!("email\n{}", rows.join("\n"));
+    let packed = gzip(table.as_bytes());
+    for file in [table.as_bytes(), &packed, &packed[..packed.len() / 2]] {
+        let (_, read) = read_pieces(&options, file.chunks(4096)).unwrap();
+        assert_eq!(read.content_length, 100_000);
+        assert!(read.entries > 4000, "{}", read.entries);
+    }
+}

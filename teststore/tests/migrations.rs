@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "e18312d0bfc606871e2424995e7c7b75fa8637bac14a399de7cff1ab20b6d35d",
+        "b60d6e71d59f64ad0fe66b47ba17b26543865f05207d628b37dbc703b67250dc",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "7f3acb5f72b70ae9f865714186feaeca214124acdfbdb610bfc23e9a57535d62",
+        "71c026c923e966a0d4e92a39d110643bc54b3535413d0d6940e170f1d0f1545f",
     ),
 ];
 

@@ -85,17 +85,10 @@ pub(crate) struct KeyArg {
 /// Whether a file that was submitted before is submitted again.
 #[derive(Debug, Args)]
 pub(crate) struct AgainArg {
-    /// Submit the file again; without it, a file that was submitted before, with the same options
-    /// to the same domain, creates no second task. RUN is the name of a run to continue
-    #[arg(long, env = "CASELOAD_AGAIN", value_name = "RUN", num_args = 0..=1,
-          require_equals = true, default_missing_value = "true")]
-    again: Option<String>,
-}
-
-impl AgainArg {
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.again.as_deref()
-    }
+    /// Submit the file again; without it, a file of things to create that was submitted before,
+    /// with the same options to the same domain, creates nothing twice
+    #[arg(long, env = "CASELOAD_AGAIN", value_parser = FalseyValueParser::new())]
+    pub(crate) again: bool,
 }
 
 /// Which server a command calls.

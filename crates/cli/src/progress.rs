@@ -50,10 +50,6 @@ impl Progress {
         Self { bar, what: what.to_owned(), total, unit, started: now, last_line: now, failed: 0 }
     }
 
-    pub(crate) const fn unit(&self) -> Unit {
-        self.unit
-    }
-
     /// Sets the number of entries that failed so far.
     pub(crate) fn failed(&mut self, failed: u64) {
         if let Some(bar) = self.bar.as_ref().filter(|_| failed != self.failed) {

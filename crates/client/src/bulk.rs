@@ -1,6 +1,7 @@
-//! Bulk action tasks: submit, follow, cancel, retry, and fetch the results and errors. A payload
-//! goes out as a JSON Lines file in a multipart form, the form that takes large payloads. It may
-//! come from memory, from a file or from any reader; the client does not load it into memory.
+//! Bulk action tasks: submit, follow, cancel, retry, and fetch the results and errors. Imports take
+//! the same calls, apart from the submission, on a path of their own. A payload goes out as a JSON
+//! Lines file in a multipart form, the form that takes large payloads. It may come from memory,
+//! from a file or from any reader; the client does not load it into memory.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -25,14 +26,18 @@ const WAIT_SECONDS: &str = "1";
 /// The first and the longest wait between two polls, if a server answers earlier than it may.
 const POLL_FIRST: Duration = Duration::from_millis(25);
 const POLL_MAX: Duration = Duration::from_secs(2);
+/// How long a server that cannot be reached is asked for a task, and how often.
+const UNREACHABLE_MAX: Duration = Duration::from_mins(1);
+const UNREACHABLE_PAUSE: Duration = Duration::from_secs(2);
 /// How many bytes are read from a reader at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// The bulk actions of one path of a server.
+/// The tasks, or the imports, of one path of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct BulkActions<'a> {
-    client: &'a Client,
+    pub(crate) client: &'a Client,
     family: Family,
+    of_imports: bool,
 }
 
 /// The entries of a task as JSON Lines.
@@ -100,13 +105,24 @@ impl Payload {
 impl Client {
     /// The bulk actions of one of the two paths.
     pub const fn bulk(&self, family: Family) -> BulkActions<'_> {
-        BulkActions { client: self, family }
+        BulkActions { client: self, family, of_imports: false }
+    }
+
+    /// The imports of one of the two paths.
+    pub const fn imports(&self, family: Family) -> BulkActions<'_> {
+        BulkActions { client: self, family, of_imports: true }
     }
 }
 
 impl<'a> BulkActions<'a> {
-    fn url(&self, rest: &str) -> String {
-        self.client.path("v2", &format!("{}/bulk_actions{rest}", self.family.as_str()))
+    pub(crate) fn url(&self, rest: &str) -> String {
+        let kind = if self.of_imports { "imports" } else { "bulk_actions" };
+        self.client.path("v2", &format!("{}/{kind}{rest}", self.family.as_str()))
+    }
+
+    /// Whether these are imports, and not tasks of their own.
+    pub const fn are_imports(&self) -> bool {
+        self.of_imports
     }
 
     fn task_url(&self, task_id: &str, rest: &str) -> Result<String, ClientError> {
@@ -210,7 +226,7 @@ impl<'a> BulkActions<'a> {
     }
 
     /// Reads an answer that is a task.
-    fn task(&self, written: &Written) -> Result<Task, ClientError> {
+    pub(crate) fn task(&self, written: &Written) -> Result<Task, ClientError> {
         let task = Task::read(&written.body).map_err(|error| self.client.unexpected(error))?;
         Ok(Task { replayed: written.replayed, ..task })
     }
@@ -227,16 +243,25 @@ impl<'a> BulkActions<'a> {
 
     /// Follows the task until it is completed, and calls `progress` with every answer, about one a
     /// second. If the server does not hold its answers back, the client polls often at first, then
-    /// less often.
+    /// less often. A server that cannot be reached, for example because it restarts, is asked again
+    /// for a minute.
     pub async fn wait(
         &self,
         task_id: &str,
         mut progress: impl FnMut(&Task),
     ) -> Result<Task, ClientError> {
         let mut pause = POLL_FIRST;
+        let mut answered = Instant::now();
         loop {
             let sent = Instant::now();
-            let task = self.poll(task_id, &[("wait", WAIT_SECONDS)]).await?;
+            let task = match self.poll(task_id, &[("wait", WAIT_SECONDS)]).await {
+                Err(error) if error.is_passing() && answered.elapsed() < UNREACHABLE_MAX => {
+                    self.client.wait(&error, UNREACHABLE_PAUSE).await;
+                    continue;
+                }
+                polled => polled?,
+            };
+            answered = Instant::now();
             progress(&task);
             if task.is_completed() {
                 return Ok(task);
@@ -276,6 +301,11 @@ impl<'a> BulkActions<'a> {
         self.client.read(&url, JSON_LINES, &params).await
     }
 
+    /// What failed or was not processed of a completed import, in the form of its file.
+    pub async fn rejects(&self, import_id: &str) -> Result<Body, ClientError> {
+        self.client.read(&self.task_url(import_id, "/rejects")?, "*/*", &[]).await
+    }
+
     /// The faults of a completed task, counted by code and pointer.
     pub async fn error_summary(&self, task_id: &str) -> Result<ErrorSummary, ClientError> {
         self.summary(task_id, "/errors/summary").await
@@ -294,7 +324,10 @@ impl<'a> BulkActions<'a> {
 }
 
 /// The request with its key, if there is one.
-fn with_key(request: RequestBuilder, key: Option<&str>) -> Result<RequestBuilder, ClientError> {
+pub(crate) fn with_key(
+    request: RequestBuilder,
+    key: Option<&str>,
+) -> Result<RequestBuilder, ClientError> {
     let Some(key) = key else { return Ok(request) };
     let key = HeaderValue::from_str(key).map_err(|_| ClientError::InvalidIdempotencyKey)?;
     Ok(request.header("Idempotency-Key", key))

@@ -51,6 +51,11 @@ impl ClientError {
         }
     }
 
+    /// Whether the same call may succeed in a moment: there was no answer, or only that of a proxy.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. }) || matches!(self.status(), Some(502..=504))
+    }
+
     /// The code of the problem, if the server answered with one.
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -109,6 +114,7 @@ impl fmt::Display for Problem {
 impl fmt::Display for ProblemFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.parameter, &self.pointer, self.line) {
+            (Some(parameter), _, Some(line)) => write!(f, "{parameter}, line {line}: ")?,
             (Some(parameter), ..) => write!(f, "{parameter}: ")?,
             (None, Some(pointer), _) => write!(f, "{pointer}: ")?,
             (None, None, Some(line)) => write!(f, "line {line}: ")?,

@@ -19,8 +19,8 @@ use crate::error::{ClientError, error_of_answer, transport_error};
 
 /// How long connecting may take.
 const CONNECT_SECONDS: u64 = 10;
-/// A call without a received byte for this long fails.
-const SILENCE_SECONDS: u64 = 300;
+/// A call without a received byte for this long fails, and an upload without a sent one.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_mins(5);
 /// How often a read is sent at most.
 const TRIES_MAX: u32 = 6;
 /// The longest wait between two tries.
@@ -38,6 +38,8 @@ type WaitListener = dyn Fn(&ClientError, Duration) + Send + Sync;
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
+    /// For files: an answer comes only when the whole file has arrived.
+    uploads: reqwest::Client,
     /// The server's address, without a trailing slash.
     base: String,
     domain: DomainName,
@@ -51,6 +53,8 @@ pub(crate) struct Written {
     pub(crate) body: Bytes,
     /// An earlier request with the same idempotency key had this answer.
     pub(crate) replayed: bool,
+    /// The answer is something that exists already.
+    pub(crate) is_existing: bool,
 }
 
 impl fmt::Debug for Client {
@@ -80,21 +84,13 @@ impl Client {
         if api_key.is_empty() || !api_key.chars().all(sendable) {
             return Err(ClientError::InvalidKey);
         }
-        let mut builder = client_builder()
-            .user_agent(concat!("caseload-client/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(Duration::from_secs(CONNECT_SECONDS))
-            .read_timeout(Duration::from_secs(SILENCE_SECONDS))
-            .redirect(redirect::Policy::none());
-        if is_loopback(&address) {
-            builder = builder.no_proxy();
-        }
-        if address.scheme() == "http" {
-            // Plain HTTP needs no certificates, and a machine may have none.
-            builder = builder.tls_certs_only([]);
-        }
         let base = address.as_str().trim_end_matches('/').to_owned();
-        let http = builder.build().map_err(|error| transport_error(&base, &error))?;
-        Ok(Self { http, base, domain, api_key: api_key.to_owned(), waits: None })
+        let build = |builder: reqwest::ClientBuilder| {
+            builder.build().map_err(|error| transport_error(&base, &error))
+        };
+        let http = build(builder_for(&address).read_timeout(SILENCE_MAX))?;
+        let uploads = build(builder_for(&address))?;
+        Ok(Self { http, uploads, base, domain, api_key: api_key.to_owned(), waits: None })
     }
 
     /// Sets a listener that learns of each wait between two tries of a request: why the server put
@@ -126,6 +122,11 @@ impl Client {
         self.http.request(method, url).basic_auth(&self.api_key, Some(""))
     }
 
+    /// A request whose body may take any time.
+    pub(crate) fn upload(&self, url: &str) -> RequestBuilder {
+        self.uploads.post(url).basic_auth(&self.api_key, Some(""))
+    }
+
     /// Sends a read, and again if the server puts it off. Returns the body as it arrives.
     pub(crate) async fn read(
         &self,
@@ -153,7 +154,7 @@ impl Client {
         }
     }
 
-    async fn wait(&self, refusal: &ClientError, wait: Duration) {
+    pub(crate) async fn wait(&self, refusal: &ClientError, wait: Duration) {
         if let Some(listener) = &self.waits {
             listener(refusal, wait);
         }
@@ -199,7 +200,7 @@ impl Client {
         }
     }
 
-    async fn written(
+    pub(crate) async fn written(
         &self,
         request: RequestBuilder,
     ) -> Result<Result<Written, Refused>, ClientError> {
@@ -209,9 +210,10 @@ impl Client {
             return Ok(Err(self.refused(response).await));
         }
         let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
+        let is_existing = response.status() == StatusCode::OK;
         let body = response.bytes().await;
         let body = body.map_err(|error| transport_error(&self.base, &error))?;
-        Ok(Ok(Written { body, replayed }))
+        Ok(Ok(Written { body, replayed, is_existing }))
     }
 
     pub(crate) fn unexpected(&self, reason: impl fmt::Display) -> ClientError {
@@ -237,11 +239,11 @@ impl Client {
 
 /// An unsuccessful answer.
 #[derive(Debug)]
-struct Refused {
+pub(crate) struct Refused {
     status: StatusCode,
     /// The header `Retry-After`, in seconds.
     retry_after: Option<u64>,
-    error: ClientError,
+    pub(crate) error: ClientError,
 }
 
 impl Refused {
@@ -259,7 +261,7 @@ impl Refused {
 
     /// The same for a write with an idempotency key. A limit on requests or tasks, and a first
     /// request that is still being answered, end some time, so the number of tries has no limit.
-    fn wait_of_write(&self, tries: u32) -> Option<Duration> {
+    pub(crate) fn wait_of_write(&self, tries: u32) -> Option<Duration> {
         let passes = match self.status {
             StatusCode::TOO_MANY_REQUESTS => true,
             StatusCode::CONFLICT => self.error.code() == Some("idempotency_in_progress"),
@@ -269,6 +271,21 @@ impl Refused {
         let may = passes && seconds <= LIMIT_WAIT_SECONDS_MAX;
         may.then(|| Duration::from_secs(seconds.max(1)))
     }
+}
+
+fn builder_for(address: &Url) -> reqwest::ClientBuilder {
+    let mut builder = client_builder()
+        .user_agent(concat!("caseload-client/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(Duration::from_secs(CONNECT_SECONDS))
+        .redirect(redirect::Policy::none());
+    if is_loopback(address) {
+        builder = builder.no_proxy();
+    }
+    if address.scheme() == "http" {
+        // Plain HTTP needs no certificates, and a machine may have none.
+        builder = builder.tls_certs_only([]);
+    }
+    builder
 }
 
 fn parse_url(text: &str) -> Result<Url, ClientError> {

@@ -1,23 +1,23 @@
-//! The task record as the server sends it. Words such as status and outcome remain text, because a
-//! newer server may know more of them than this client. The record also holds its own bytes, for
-//! programs that pass it on.
+//! The record of a task, or of an import, as the server sends it. Words such as status and outcome
+//! remain text, because a newer server may know more of them than this client. The record also
+//! holds its own bytes, for programs that pass it on.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A bulk action task as the server reports it.
+/// A bulk action task, or an import, as the server reports it.
 #[expect(clippy::struct_excessive_bools, reason = "most are members of the server's record")]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Task {
+    #[serde(alias = "import_id")]
     pub task_id: String,
     pub action: String,
     /// `created`, `queued`, `processing` or `completed`.
     pub status: String,
     /// How many percent of the entries are processed.
     pub progress: u32,
-    /// At least one entry failed.
-    pub errors: bool,
-    /// The results can be fetched.
+    /// The results can be fetched. Only tasks say so.
+    #[serde(default)]
     pub results: bool,
     /// How the task ended; `None` until it has.
     pub outcome: Option<String>,
@@ -37,8 +37,11 @@ pub struct Task {
     #[serde(default)]
     pub completed_at: Option<i64>,
     /// The task whose failed and unprocessed entries this one runs again.
-    #[serde(default)]
+    #[serde(default, alias = "parent_import_id")]
     pub parent_task_id: Option<String>,
+    /// Of an import: the last one before it of the same file with the same options.
+    #[serde(default)]
+    pub repeat_of: Option<String>,
     /// The task that runs the failed and unprocessed entries of this one again.
     #[serde(default)]
     pub retried_by: Option<String>,
@@ -57,6 +60,9 @@ pub struct Task {
     /// request says so.
     #[serde(skip)]
     pub replayed: bool,
+    /// The file was imported before, and the answer to sending it again is that import.
+    #[serde(skip)]
+    pub is_repeat: bool,
     /// The record as the server sent it.
     #[serde(skip)]
     pub record: String,
@@ -71,7 +77,7 @@ pub struct TaskCounts {
     pub unprocessed: u64,
 }
 
-/// A page of tasks, newest first.
+/// A page of tasks or of imports, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskPage {
     pub page: u64,
@@ -85,7 +91,7 @@ pub struct TaskPage {
 #[serde(rename_all = "kebab-case")]
 struct WirePage<'a> {
     page: u64,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "imports")]
     tasks: Vec<&'a RawValue>,
     total_hits: u64,
     total_pages: u64,
@@ -103,6 +109,11 @@ impl Task {
     /// Whether the task has ended, with whatever outcome.
     pub fn is_completed(&self) -> bool {
         self.status == "completed"
+    }
+
+    /// Whether an entry failed.
+    pub const fn has_errors(&self) -> bool {
+        self.counts.failed > 0
     }
 
     /// Whether every entry was applied.

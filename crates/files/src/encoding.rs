@@ -56,11 +56,6 @@ enum Guess {
 }
 
 impl TextFault {
-    /// Whether the file ends in the middle of a character.
-    pub const fn is_cut(&self) -> bool {
-        matches!(self.guess, Guess::Cut)
-    }
-
     /// The likely encoding, and the way to read the file.
     pub fn detail(&self) -> String {
         let name = self.encoding.0.name();

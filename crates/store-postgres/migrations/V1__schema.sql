@@ -232,7 +232,7 @@ CREATE INDEX app_profile_identities_by_identifier ON app_profile_identities (dom
 -- `content_length` is the number of bytes of the payload without compression. `import_id` is the
 -- import whose file has the entries of the task.
 --
--- `changes_before` is the time of the domain's last change of a profile before the task's first one.
+-- Of a task of an import: `changes_before` is the time of the last change of a profile before it.
 CREATE TABLE tasks (
     domain_id           BIGINT   NOT NULL,
     id                  BYTEA    NOT NULL,

@@ -1,5 +1,5 @@
 //! The state that the earlier entries of a dry run would have left, laid over the stored state:
-//! each slice is planned on it. A run is a task, or all tasks of an import, so that the state outlives a
+//! each slice is planned on it. A run is a task, or all tasks of an import. The state outlives a
 //! chunk: it is stored with the chunk's records, and a later chunk reads the rows that its entries
 //! name. Nothing else reads it, and it is purged once the run has ended. Invariant: a row that a
 //! chunk read or changed is the newest one.

@@ -2,7 +2,7 @@
 //! create is accepted exactly if a naive list of rules accepts it, is stored as sent, and a get
 //! returns it as an update that changes nothing.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use caseload_model::country::is_country;
@@ -90,7 +90,7 @@ fn of_others(block: &Block) {
         &patches,
         none,
         &HashMap::new(),
-        &BTreeSet::new(),
+        None,
         &mut NewIds::From(1),
     );
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
@@ -128,7 +128,7 @@ fn upserts(block: &Block) {
         &entries,
         &no_records,
         &no_owners,
-        &BTreeSet::new(),
+        None,
         &mut ids,
     );
     recorded(&plan.records, block.entries.len());
@@ -165,7 +165,7 @@ fn upserts(block: &Block) {
         &entries,
         &made,
         &owners,
-        &BTreeSet::new(),
+        None,
         &mut ids,
     );
     assert!(again.created.is_empty(), "everyone is known now");

@@ -2,7 +2,7 @@
 //! a patch of it. A patch does what RFC 7396 says, applied again it changes nothing, its outcome is
 //! a good profile, and many patches in one task come to the same as one after another.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::json::{self, Json, Member};
@@ -65,7 +65,7 @@ fn plan(block: &Block, fields: &[u8]) -> CorePlan {
         &entries,
         &records,
         &owners,
-        &BTreeSet::new(),
+        None,
         &mut NewIds::From(1),
     );
     recorded(&plan.records, entries.len());

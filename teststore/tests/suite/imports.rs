@@ -41,7 +41,14 @@ pub(crate) fn import_of(
         }
         let blocks = vec![pack_block(&block(lines, first)).unwrap()];
         let (task_id, total) = (format!("{id}-{n}"), lines.len() as u32);
-        packed.push(ImportPart { task_id, total, staged: 0, blocks, parent_id: None });
+        packed.push(ImportPart {
+            task_id,
+            total,
+            content_length: u64::from(total),
+            staged: 0,
+            blocks,
+            parent_id: None,
+        });
         first += total;
     }
     CreateImport {

@@ -209,16 +209,7 @@ pub(super) const FIGURES: &[Figure] = &[
         "{s} s if it is the only host, else {s} s",
         &["CONNECT_TIMEOUT", "CONNECT_TIMEOUT_OF_SEVERAL"],
     ),
-    figure(
-        PROGRAM,
-        "at most {} entries or {MiB} MiB",
-        &["PAYLOAD_ENTRIES_MAX", "IMPORT_PART_BYTES_MAX"],
-    ),
-    figure(
-        PROGRAM,
-        "more than {} entries (or {MiB} MiB)",
-        &["PAYLOAD_ENTRIES_MAX", "SUBMIT_PART_BYTES_MAX"],
-    ),
+    figure(PROGRAM, "at most {} lines and {MiB} MiB", &["PAYLOAD_ENTRIES_MAX", "TASK_BYTES_MAX"]),
     figure(API, "?wait=SECONDS` (0 to {s})", &["WAIT_SECONDS_MAX"]),
 ];
 

@@ -115,7 +115,6 @@ const RULES: [Rule; 10] = [
             "caseload-bulk",
             "caseload-api",
             "caseload-client",
-            "caseload-files",
         ],
         never: &[SQL],
         paths: &[],

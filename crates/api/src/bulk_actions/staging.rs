@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
-use caseload_store::{PackedBlock, StagePayload, StoreError};
+use caseload_store::{PackedBlock, StagePayload, StoreError, unpacked_size};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::accept::new_task_id;
@@ -54,6 +54,8 @@ pub(crate) struct StagedPart {
     pub(crate) number: u32,
     /// The indexes of its entries, if none is left out.
     pub(crate) entries: u32,
+    /// Bytes of its blocks without compression.
+    pub(crate) content_length: u64,
     /// How many blocks the store has, including those of the running commit.
     pub(crate) staged: u32,
     /// The blocks that follow those, once they are taken.
@@ -119,6 +121,7 @@ impl Staging {
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
         for block in blocks {
             let at = self.part_of(&block)?;
+            self.parts[at].content_length += unpacked_size(&block.bytes)?;
             self.buffered.push_back((at, block));
         }
         self.buffered_bytes += bytes;
@@ -150,7 +153,15 @@ impl Staging {
         if self.parts.last().is_none_or(|part| part.number != number) {
             let task_id = new_task_id(self.state.clock.now())?;
             let (entries, staged, blocks) = (0, 0, Vec::new());
-            self.parts.push(StagedPart { task_id, number, entries, staged, blocks });
+            let content_length = 0;
+            self.parts.push(StagedPart {
+                task_id,
+                number,
+                entries,
+                content_length,
+                staged,
+                blocks,
+            });
         }
         if let Some(part) = self.parts.last_mut() {
             part.entries += block.last_index - block.first_index + 1;

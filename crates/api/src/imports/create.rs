@@ -73,8 +73,8 @@ pub(crate) async fn create(
 
 /// The entries of one task of a new file.
 fn part(part: StagedPart) -> ImportPart {
-    let StagedPart { task_id, entries, staged, blocks, .. } = part;
-    ImportPart { task_id, total: entries, staged, blocks, parent_id: None }
+    let StagedPart { task_id, entries, content_length, staged, blocks, .. } = part;
+    ImportPart { task_id, total: entries, content_length, staged, blocks, parent_id: None }
 }
 
 /// The request, if its body is a form with a file and is not too long.

@@ -110,8 +110,8 @@ impl Copied {
         let parts = self.staging.take().await?;
         let numbers = parts.iter().map(|part| part.number).collect();
         let parts = parts.into_iter().zip(self.parents).map(|(part, (parent, total))| {
-            let StagedPart { task_id, staged, blocks, .. } = part;
-            ImportPart { task_id, total, staged, blocks, parent_id: Some(parent) }
+            let StagedPart { task_id, content_length, staged, blocks, .. } = part;
+            ImportPart { task_id, total, content_length, staged, blocks, parent_id: Some(parent) }
         });
         let file = FileForm::of(import).with_parts(numbers).with_digest(&command.digest);
         let command = CreateImport { file: file.text(), parts: parts.collect(), ..command };

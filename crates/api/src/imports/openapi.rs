@@ -43,7 +43,7 @@ pub(crate) fn parameters() -> Value {
 
 pub(crate) fn schemas() -> Value {
     json!({
-        "Import": import(),
+        "FileImport": import(),
         "ImportFormat": format(),
         "ImportEnvelope": record(
             "A page of imports, newest first.",
@@ -51,7 +51,7 @@ pub(crate) fn schemas() -> Value {
             json!({
                 "page": {"type": "integer", "minimum": 1},
                 "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
-                "imports": array(schema("Import")),
+                "imports": array(schema("FileImport")),
                 "total-hits": {"type": "integer", "minimum": 0},
                 "total-pages": {"type": "integer", "minimum": 1},
             }),

@@ -1,6 +1,6 @@
 //! The record of an import in its wire form, and the record of either kind. Names, order and types
-//! are those of docs/reference.md, "Import". Links begin with the base URL of the request; in a
-//! stored answer they are paths.
+//! are those of docs/reference.md, "File import". Links begin with the base URL of the request; in
+//! a stored answer they are paths.
 
 use std::ops::Not;
 

@@ -34,23 +34,15 @@ struct Group {
 }
 
 impl FaultGroups {
-    /// Adds the faults of a task. `line` gives the line to show for an index and a line of it.
-    pub(crate) fn add(&mut self, summary: &ErrorSummary, line: impl Fn(u64, u64) -> u64) {
+    /// Adds the faults of a task.
+    pub(crate) fn add(&mut self, summary: &ErrorSummary) {
         self.faults += summary.faults;
         for group in &summary.groups {
-            let ErrorExample { index, line: at, detail, pointer, .. } = &group.example;
+            let ErrorExample { line, detail, pointer, .. } = &group.example;
             let shown = group.pointer.as_ref().or(pointer.as_ref());
             let key = (group.code.clone(), group.pointer.clone());
-            self.group(key, shown, (line(*index, *at), detail)).count += group.count;
+            self.group(key, shown, (*line, detail)).count += group.count;
         }
-    }
-
-    /// Adds one fault, or a warning without a pointer, with its line and its detail.
-    pub(crate) fn add_one(&mut self, code: &str, pointer: Option<&str>, example: (u64, &str)) {
-        self.faults += 1;
-        let pointer = pointer.map(str::to_owned);
-        let key = (code.to_owned(), pointer.clone());
-        self.group(key, pointer.as_ref(), example).count += 1;
     }
 
     fn group(
@@ -139,8 +131,8 @@ mod tests {
         };
         let mut groups = FaultGroups::default();
         let first = [group("a", r#""/x""#, 2, 1), group("b", "null", 3, 2)].join(",");
-        groups.add(&summary(9, &first), |_, line| line);
-        groups.add(&summary(5, &group("a", r#""/x""#, 5, 7)), |_, line| line + 100);
+        groups.add(&summary(9, &first));
+        groups.add(&summary(5, &group("a", r#""/x""#, 5, 7)));
         assert_eq!(
             groups.message(),
             "COUNT  CODE  FIELD           LINE  EXAMPLE\n\

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 47] = [
     "",
     "demo",
     "serve",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 45] = [
     "openapi",
     "bulk",
     "bulk submit",
+    "bulk follow",
+    "bulk rejects",
     "bulk status",
     "bulk results",
     "bulk errors",

@@ -11,7 +11,7 @@ on_each_store!(blocking:
     an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes,
     an_export_of_a_span_includes_both_ends,
     an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds,
-    failed_entries_are_printed_with_their_lines_in_the_file_across_tasks,
+    failed_entries_are_printed_with_their_lines_in_the_file,
     one_page_or_one_issue_is_printed_as_the_servers_bytes,
     issues_are_searched_counted_and_printed_as_a_table,
     an_explained_list_names_its_counters_indexes_and_sets,
@@ -72,8 +72,8 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     assert_eq!(said, "created 450  unchanged 0  failed 0\n");
     assert_eq!(other.good(&["issues", "export"]), one);
 
-    let said = other.good(&["issues", "import", "one.jsonl", "--wait"]);
-    assert_eq!(said, "created 0  unchanged 450  failed 0\n", "an import may be repeated");
+    let said = other.good(&["issues", "import", "one.jsonl", "--wait", "--again"]);
+    assert_eq!(said, "created 0  unchanged 450  failed 0\n", "an export names its issues");
     assert_eq!(other.good(&["issues", "export"]), one);
     second.good(&["check"]);
 }
@@ -110,7 +110,7 @@ fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() 
     assert_eq!(some.lines().count(), 3);
 }
 
-fn failed_entries_are_printed_with_their_lines_in_the_file_across_tasks() {
+fn failed_entries_are_printed_with_their_lines_in_the_file() {
     let _guard = redacted();
     let workdir = Workdir::new();
     let server = workdir.serve();

@@ -9,7 +9,7 @@ use crate::common::{Server, Workdir, cutting_proxy, exists, redacted, signal, tr
 
 on_each_store!(blocking:
     a_table_is_imported_its_rejects_are_mended_and_no_profile_is_doubled,
-    an_import_that_was_killed_goes_on_and_makes_each_profile_once,
+    an_import_that_was_killed_continues_and_makes_each_profile_once,
     an_upsert_that_was_sent_before_is_applied_again,
     a_fault_of_the_file_is_found_before_anything_is_sent,
     a_faulty_row_fails_alone,
@@ -36,8 +36,8 @@ fn profiles_of(server: &Server<'_>) -> usize {
     server.good(&["profiles", "export"]).lines().count()
 }
 
-fn tasks_of(server: &Server<'_>) -> usize {
-    server.good(&["bulk", "list"]).lines().count()
+fn imports_of(server: &Server<'_>) -> usize {
+    server.good(&["bulk", "list", "--imports"]).lines().count()
 }
 
 fn lines(count: usize, age: usize) -> String {
@@ -52,23 +52,28 @@ fn a_table_is_imported_its_rejects_are_mended_and_no_profile_is_doubled() {
     let workdir = Workdir::new();
     let server = workdir.serve();
     workdir.write("people.csv", table(12_000));
-    let outputs = ["--rejects", "rejects.jsonl", "--errors", "errors.jsonl"];
+    let outputs = ["--rejects", "rejects.csv", "--errors", "errors.jsonl"];
     let import = [&["profiles", "import", "people.csv"][..], &MAPS, &outputs].concat();
     let output = server.run(&import);
     insta::assert_snapshot!("profiles-import", transcript_of(&output));
-    let rejects = workdir.read("rejects.jsonl");
-    assert_eq!(rejects.lines().count(), 24);
+    let rejects = workdir.read("rejects.csv");
+    assert_eq!(rejects.lines().count(), 1 + 24);
+    assert!(rejects.starts_with("error,line,E-mail,first_name,country,"), "{rejects}");
     let errors = workdir.read("errors.jsonl");
     let last: serde_json::Value = serde_json::from_str(errors.lines().last().unwrap()).unwrap();
     assert_eq!((&last["index"], &last["line"]), (&11_507.into(), &11_509.into()));
     assert_eq!(profiles_of(&server), 11_976);
 
-    workdir.write("rejects.jsonl", rejects.replace("Atlantis", "Greece"));
-    let said = server.good(&["profiles", "import", "rejects.jsonl"]);
+    workdir.write("rejects.csv", rejects.replace("Atlantis", "Greece"));
+    let said = server.good(&[&["profiles", "import", "rejects.csv"][..], &MAPS].concat());
     assert_eq!(said, "created 24  unchanged 0  failed 0\n");
-    let again = server.run(&import);
+    let repeat = server.run(&import);
+    let said = String::from_utf8_lossy(&repeat.stderr).into_owned();
+    assert!(said.contains("nothing was imported again"), "{said}");
+    assert_eq!(workdir.read("rejects.csv"), rejects, "those of the first import");
+    let again = server.run(&[&import[..], &["--again"]].concat());
     let said = String::from_utf8_lossy(&again.stdout).into_owned();
-    assert_eq!(said, "created 0  unchanged 11976  failed 24\n", "an import may be repeated");
+    assert_eq!(said, "created 0  unchanged 0  failed 12000\n");
     assert_eq!(profiles_of(&server), 12_000);
     let ada = server.good(&["profiles", "find", "--json", "p7@example.org"]);
     for member in [
@@ -82,7 +87,7 @@ fn a_table_is_imported_its_rejects_are_mended_and_no_profile_is_doubled() {
     workdir.good(&["check"]);
 }
 
-fn an_import_that_was_killed_goes_on_and_makes_each_profile_once() {
+fn an_import_that_was_killed_continues_and_makes_each_profile_once() {
     let workdir = Workdir::new();
     let server = workdir.serve();
     workdir.write("in.jsonl", lines(25_000, 30));
@@ -96,7 +101,7 @@ fn an_import_that_was_killed_goes_on_and_makes_each_profile_once() {
     let output = server.run(&args);
     assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
     assert_eq!(profiles_of(&server), 25_000);
-    assert_eq!(tasks_of(&server), 3);
+    assert_eq!(imports_of(&server), 1);
     workdir.good(&["check"]);
 }
 
@@ -162,7 +167,7 @@ fn a_fault_of_the_file_is_found_before_anything_is_sent() {
         &["good.csv", "--map", "mail=email"],
         &["good.csv", "--map", "mail"],
         &["good.csv", "--delimiter", "ab"],
-        &["good.csv", "--encoding", "klingon"],
+        &["good.csv", "--encoding", "klingon", "--others", "drop", "--timezone", "Mars/Olympus"],
         &["good.csv", "--upsert", "--update"],
         &["good.csv", "--app", "--upsert"],
         &["good.csv", "--rejects", "./good.csv"],
@@ -174,7 +179,7 @@ fn a_fault_of_the_file_is_found_before_anything_is_sent() {
         let _ = write!(transcript, "$ {}\n{}", args.join(" "), transcript_of(&output));
     }
     insta::assert_snapshot!("profiles-import-faults", transcript);
-    assert_eq!(tasks_of(&server), 0, "nothing was sent");
+    assert_eq!(imports_of(&server), 0, "nothing was sent");
     // Both ends of lines, a byte order mark, semicolons and blank lines are those of spreadsheets.
     workdir.write("good.csv", "\u{feff}email;last_city\r\n\r\na@b;\"a\nb\"\r\nc@d;2");
     let said = server.good(&["profiles", "import", "good.csv"]);
@@ -273,9 +278,12 @@ fn a_table_with_rounded_ids_changes_nothing() {
     for output in [server.run(&["profiles", "import", "people.csv"]), piped] {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("rounded_ids: all 12 ids in the column \"uid\" end in 0"), "{said}");
+        assert!(
+            said.contains("rounded_ids: file: all 12 ids in the column \"uid\" end in 0"),
+            "{said}"
+        );
     }
-    assert_eq!(tasks_of(&server), 0);
+    assert_eq!(imports_of(&server), 0);
 }
 
 fn profiles_are_exported_moved_to_another_server_and_found() {
@@ -371,23 +379,21 @@ fn a_dry_run_shows_what_would_change_and_is_run() {
     let output = server.run(&["profiles", "import", "new.jsonl", "--upsert", "--dry-run"]);
     let mut transcript = transcript_of(&output);
     assert_eq!(server.good(&["profiles", "export"]).matches("\"age\":30").count(), 3);
-    let list = server.good(&["bulk", "list"]);
+    let list = server.good(&["bulk", "list", "--imports"]);
     let task = list.split('\t').next().unwrap();
     for args in [
         &["bulk", "results", task, "--changes"][..],
         &["bulk", "errors", task, "--summary"],
-        &["bulk", "payload", task],
         &["bulk", "run", task, "--wait"],
         &["bulk", "run", task],
     ] {
         let output = server.run(args);
         let _ = write!(transcript, "$ {}\n{}", args.join(" "), transcript_of(&output));
     }
-    let list = server.good(&["bulk", "list"]);
+    let list = server.good(&["bulk", "list", "--imports"]);
     let task = list.split('\t').next().unwrap();
     for args in [
-        &["bulk", "payload", task, "--only", "failed"][..],
-        &["bulk", "payload", task, "--only", "all"],
+        &["bulk", "rejects", task][..],
         &["bulk", "results", task, "--changes"],
         &["bulk", "errors", task, "--summary", "--json"],
     ] {

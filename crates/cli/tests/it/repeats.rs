@@ -1,10 +1,11 @@
 //! Files that are submitted again, as a whole or after an interruption: each entry takes effect
-//! once. Files of any length and in compressed form, and the waits for a server at its limits.
+//! once. Files of any length and in compressed form, uploads and imports that break off, and the
+//! waits for a server at its limits.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Output};
+use std::process::{Child, Output, Stdio};
 
 use caseload_teststore::on_each_store;
 
@@ -12,10 +13,13 @@ use crate::common::{Server, Workdir, profiles, redacted, signal, transcript_of};
 
 on_each_store!(blocking:
     a_file_that_is_imported_twice_makes_each_issue_once,
-    an_import_that_was_interrupted_goes_on_and_makes_each_issue_once,
-    an_import_goes_on_with_the_entries_of_a_task_that_was_cancelled,
+    an_import_that_was_interrupted_continues_and_makes_each_issue_once,
+    an_upload_that_is_interrupted_imports_nothing,
+    an_upload_whose_server_dies_imports_nothing,
+    an_import_whose_server_is_killed_is_followed_to_its_end,
+    an_import_that_was_cancelled_is_retried,
     a_file_that_is_submitted_twice_is_one_task,
-    a_file_of_more_than_10_000_entries_is_several_tasks,
+    a_file_of_more_than_10_000_entries_is_one_import,
 );
 
 /// The first issue's creation, in milliseconds.
@@ -51,31 +55,42 @@ fn issues_of(server: &Server<'_>) -> usize {
     server.good(&["issues", "export"]).lines().count()
 }
 
+fn imports_of(server: &Server<'_>) -> Vec<String> {
+    let list = server.good(&["bulk", "list", "--imports", "--issues"]);
+    list.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+}
+
 fn a_file_that_is_imported_twice_makes_each_issue_once() {
     let workdir = Workdir::new();
     let server = workdir.serve();
     workdir.write("in.jsonl", issues(300));
     workdir.write("in.jsonl.gz", gzip(&issues(300)));
     workdir.write("in.jsonl.zst", zstd(&issues(300)));
-    let said = server.good(&["issues", "import", "in.jsonl"]);
-    assert_eq!(said, "created 300  unchanged 0  failed 0\n");
+    let created = "created 300  unchanged 0  failed 0\n";
+    assert_eq!(server.good(&["issues", "import", "in.jsonl"]), created);
+    let [first] = &*imports_of(&server) else { panic!("one import") };
+    let is_repeat = |output: &Output| {
+        assert_eq!(output.status.code(), Some(0), "{}", transcript_of(output));
+        let said = stderr(output);
+        assert!(said.starts_with("this file was imported before, on 20"), "{said}");
+        let end =
+            format!("as import {first}; nothing was imported again. To import it again: --again\n");
+        assert!(said.contains(&end), "{said}");
+        assert_eq!(stdout(output), created, "the sums of the first import");
+    };
     for file in ["in.jsonl", "in.jsonl.gz", "in.jsonl.zst"] {
-        let output = server.run(&["issues", "import", file]);
-        assert_eq!(stdout(&output), "created 0  unchanged 300  failed 0\n", "{file}");
-        assert!(stderr(&output).contains(", submitted before\n"), "{}", stderr(&output));
+        is_repeat(&server.run(&["issues", "import", file]));
     }
-    let from_input = server.run_with_input(&["issues", "import", "-"], &zstd(&issues(300)));
-    assert_eq!(stdout(&from_input), "created 0  unchanged 300  failed 0\n");
+    is_repeat(&server.run_with_input(&["issues", "import", "-"], &zstd(&issues(300))));
     assert_eq!(issues_of(&server), 300);
 
-    let said = server.good(&["issues", "import", "in.jsonl", "--again"]);
-    assert_eq!(said, "created 300  unchanged 0  failed 0\n");
+    let output = server.run(&["issues", "import", "in.jsonl", "--again"]);
+    assert_eq!(stdout(&output), created, "{}", transcript_of(&output));
+    let said = stderr(&output);
+    assert!(said.contains("the same file was imported on 20"), "{said}");
+    let end = format!("before, as import {first}; this is another import of it\n");
+    assert!(said.contains(&end), "{said}");
     assert_eq!(issues_of(&server), 600);
-    let named = ["issues", "import", "in.jsonl", "--again=third"];
-    for said in ["created 300  unchanged 0  failed 0\n", "created 0  unchanged 300  failed 0\n"] {
-        assert_eq!(server.good(&named), said);
-    }
-    assert_eq!(issues_of(&server), 900);
     // Other bytes are another file.
     workdir.write("in.jsonl", issues(301));
     let said = server.good(&["issues", "import", "in.jsonl"]);
@@ -93,63 +108,127 @@ fn read_until(child: &mut Child, text: &str) -> BufReader<std::process::ChildStd
     lines
 }
 
-fn an_import_that_was_interrupted_goes_on_and_makes_each_issue_once() {
+fn rest_of(child: &mut Child, mut rest: BufReader<std::process::ChildStderr>) -> (i32, String) {
+    let mut said = String::new();
+    rest.read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code().unwrap(), said)
+}
+
+fn an_import_that_was_interrupted_continues_and_makes_each_issue_once() {
     let workdir = Workdir::new();
     let server = workdir.serve();
     workdir.write("my issues.jsonl", issues(20_500));
     let import = ["issues", "import", "my issues.jsonl"];
-    for (signal_name, place) in [("INT", "entries 1 to 10,000"), ("KILL", "entries 10,001 to")] {
-        let mut child = server.caseload(&import).spawn().unwrap();
-        let mut rest = read_until(&mut child, place);
-        signal(&child, signal_name);
-        let status = child.wait().unwrap();
-        if signal_name == "INT" {
-            let mut said = String::new();
-            rest.read_to_string(&mut said).unwrap();
-            assert_eq!(status.code(), Some(130), "{said}");
-            assert!(said.contains("error: interrupted after 1 task with 10,000 entries; task "));
-            assert!(said.contains(" goes on at the server\n"), "{said}");
-            let next = "hint: to go on, run: caseload issues import 'my issues.jsonl'\n";
-            assert!(said.contains(next), "{said}");
-        }
-    }
+    let mut child = server.caseload(&import).spawn().unwrap();
+    let rest = read_until(&mut child, "import ");
+    signal(&child, "INT");
+    let (code, said) = rest_of(&mut child, rest);
+    assert_eq!(code, 130, "{said}");
+    let [id] = &*imports_of(&server) else { panic!("one import") };
+    let text = format!(
+        "error: interrupted; import {id} continues at the server\nhint: `caseload bulk follow \
+         {id}` follows it, `caseload bulk cancel {id}` stops it\n"
+    );
+    assert!(said.ends_with(&text), "{said}");
+    let followed = server.run(&["bulk", "follow", id]);
+    assert_eq!(followed.status.code(), Some(0), "{}", transcript_of(&followed));
+    assert!(stderr(&followed).contains("succeeded: 20,500 entries"), "{}", stderr(&followed));
     let output = server.run(&import);
-    assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
-    assert_eq!(stderr(&output).matches(", submitted before\n").count(), 2, "{}", stderr(&output));
+    assert_eq!(stdout(&output), "created 20500  unchanged 0  failed 0\n");
+    assert!(stderr(&output).contains("nothing was imported again"), "{}", stderr(&output));
     assert_eq!(issues_of(&server), 20_500);
-    let said = server.good(&import);
-    assert_eq!(said, "created 0  unchanged 20500  failed 0\n");
     workdir.good(&["check"]);
 }
 
-fn an_import_goes_on_with_the_entries_of_a_task_that_was_cancelled() {
+/// A child that has sent half of a file from its standard input and waits for the rest.
+fn half_sent(server: &Server<'_>) -> (Child, std::process::ChildStdin) {
+    let mut command = server.caseload(&["issues", "import", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // More than the program and the sockets hold, so that the server has the beginning.
+    input.write_all(issues(40_000).as_bytes()).unwrap();
+    (child, input)
+}
+
+fn an_upload_that_is_interrupted_imports_nothing() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let (child, input) = half_sent(&server);
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(
+        transcript_of(&output),
+        "exit 130\n--- stderr\nerror: interrupted before the whole file was sent: nothing was \
+         imported\n"
+    );
+    assert_eq!(imports_of(&server), [""; 0]);
+    server.terminate();
+    workdir.good(&["check"]);
+}
+
+fn an_upload_whose_server_dies_imports_nothing() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let (child, mut input) = half_sent(&server);
+    let key = server.key.clone();
+    server.kill();
+    let _ = input.write_all(issues(40_000).as_bytes());
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", transcript_of(&output));
+    assert!(stderr(&output).contains("\nnothing was imported\n"), "{}", stderr(&output));
+    let server = Server::start(&workdir, key);
+    assert_eq!(imports_of(&server), [""; 0]);
+    assert_eq!(issues_of(&server), 0);
+    server.terminate();
+    workdir.good(&["check"]);
+}
+
+fn an_import_whose_server_is_killed_is_followed_to_its_end() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("in.jsonl", issues(60_000));
+    let mut child = server.caseload(&["issues", "import", "in.jsonl"]).spawn().unwrap();
+    let rest = read_until(&mut child, "import ");
+    let (key, url) = (server.key.clone(), server.url.clone());
+    server.kill();
+    let address = url.trim_start_matches("http://");
+    let server = Server::spawn(&workdir, key, workdir.caseload(&["serve", "--listen", address]));
+    let mut totals = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut totals).unwrap();
+    let (code, said) = rest_of(&mut child, rest);
+    assert_eq!((code, &*totals), (0, "created 60000  unchanged 0  failed 0\n"), "{said}");
+    assert!(said.contains("waiting 2 s: cannot reach "), "{said}");
+    assert_eq!(issues_of(&server), 60_000);
+    server.terminate();
+    workdir.good(&["check"]);
+}
+
+fn an_import_that_was_cancelled_is_retried() {
     let workdir = Workdir::new();
     let server = workdir.serve();
     workdir.write("in.jsonl", issues(10_000));
-    // The next task waits for the long one, so that it can be cancelled before it begins.
-    workdir.write("long.jsonl", issues(10_000).replace('№', "no"));
+    // The next import waits for the long one, so that it can be cancelled before it begins.
+    workdir.write("long.jsonl", issues(20_000).replace('№', "no"));
     server.good(&["bulk", "submit", "import_issues", "long.jsonl"]);
     let mut child = server.caseload(&["issues", "import", "in.jsonl"]).spawn().unwrap();
-    let said = read_until(&mut child, "entries 1 to 10,000");
-    drop(said);
-    signal(&child, "INT");
-    child.wait().unwrap();
-    let task = server.good(&["bulk", "list", "--issues", "--page-size", "1"]);
-    let task = task.split('\t').next().unwrap();
+    let rest = read_until(&mut child, "import ");
+    let id = imports_of(&server).swap_remove(0);
     // On a busy machine, a chunk of the long task may have its locks for longer than a write waits.
     let patiently = |args: &[&str]| {
         let is_answered = |output: &Output| !stderr(output).contains("the server answered 503");
         std::iter::repeat_with(|| server.run(args)).find(is_answered).unwrap()
     };
-    let cancelled = patiently(&["bulk", "cancel", task]);
+    let cancelled = patiently(&["bulk", "cancel", &id]);
     assert_eq!(cancelled.status.code(), Some(0), "{}", transcript_of(&cancelled));
-    let output = patiently(&["issues", "import", "in.jsonl"]);
-    assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
-    assert!(stderr(&output).contains("retrying it"), "{}", stderr(&output));
-    assert_eq!(issues_of(&server), 20_000);
-    let output = server.run(&["issues", "import", "in.jsonl"]);
-    assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
-    assert_eq!(issues_of(&server), 20_000);
+    let (code, said) = rest_of(&mut child, rest);
+    assert_eq!(code, 1, "{said}");
+    let hint = format!("hint: `caseload bulk retry {id}` runs the entries that are left\n");
+    assert!(said.ends_with(&hint), "{said}");
+    let retried = patiently(&["bulk", "retry", &id, "--wait"]);
+    assert_eq!(retried.status.code(), Some(0), "{}", transcript_of(&retried));
+    assert_eq!(issues_of(&server), 30_000);
 }
 
 fn a_file_that_is_submitted_twice_is_one_task() {
@@ -157,17 +236,20 @@ fn a_file_that_is_submitted_twice_is_one_task() {
     let server = workdir.serve();
     let text = profiles(20, "twice");
     workdir.write("in.jsonl", &text);
-    workdir.write("in.jsonl.gz", gzip(&text));
     let submit =
         |more: &[&str]| server.run(&[&["bulk", "submit", "create_core_profiles"], more].concat());
     let first = submit(&["in.jsonl", "--wait"]);
     assert_eq!(first.status.code(), Some(0), "{}", transcript_of(&first));
-    for again in [&["in.jsonl"][..], &["in.jsonl", "--wait"], &["in.jsonl.gz"]] {
+    for again in [&["in.jsonl"][..], &["in.jsonl", "--wait"]] {
         let output = submit(again);
         assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
         assert_eq!(stdout(&output), stdout(&first));
         let said = stderr(&output);
-        assert!(said.contains("was submitted before; --again submits it again\n"), "{said}");
+        assert!(said.starts_with("this file was submitted before, on 20"), "{said}");
+        assert!(
+            said.contains("nothing was submitted again. To submit it again: --again"),
+            "{said}"
+        );
     }
     let other = submit(&["in.jsonl", "--again", "--wait"]);
     assert_ne!(stdout(&other), stdout(&first));
@@ -190,7 +272,7 @@ fn a_file_that_is_submitted_twice_is_one_task() {
     assert!(get().contains("\"age\":77"));
 }
 
-fn a_file_of_more_than_10_000_entries_is_several_tasks() {
+fn a_file_of_more_than_10_000_entries_is_one_import() {
     let _guard = redacted();
     let workdir = Workdir::new();
     let server = workdir.serve();
@@ -198,17 +280,32 @@ fn a_file_of_more_than_10_000_entries_is_several_tasks() {
     workdir.write("many.jsonl", &text);
     let submit = ["bulk", "submit", "create_core_profiles", "many.jsonl", "--wait"];
     let output = server.run(&submit);
-    insta::assert_snapshot!("bulk-many", transcript_of(&output));
-    assert_eq!(stdout(&server.run(&submit)), stdout(&output), "the same two tasks");
+    let mut transcript = transcript_of(&output);
+    let again = server.run(&submit);
+    assert_eq!(stdout(&again), stdout(&output), "the same import");
+    let id = stdout(&output).trim().to_owned();
+    for args in [
+        &["bulk", "list", "--imports"][..],
+        &["bulk", "status", &id],
+        &["bulk", "errors", &id],
+        &["bulk", "errors", &id, "--summary"],
+        &["bulk", "rejects", &id],
+        &["bulk", "payload", &id],
+        &["bulk", "retry", &id, "--wait"],
+        &["bulk", "cancel", &id],
+    ] {
+        transcript += &server.transcript(args);
+    }
+    insta::assert_snapshot!("bulk-many", transcript);
+    assert_eq!(server.good(&["bulk", "results", &id]).lines().count(), 10_002);
 
     let elements: Vec<String> = profiles(10_001, "array").lines().map(str::to_owned).collect();
     workdir.write("array.json.zst", zstd(&format!("[{}]", elements.join(" ,\n"))));
     let array = ["bulk", "submit", "create_core_profiles", "array.json.zst", "--wait"];
     let output = server.run(&array);
     assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
-    assert_eq!(stdout(&output).lines().count(), 2);
-    let last = stdout(&output).lines().last().unwrap().to_owned();
-    assert_eq!(server.good(&["bulk", "results", &last]).lines().count(), 1);
+    let id = stdout(&output).trim().to_owned();
+    assert_eq!(server.good(&["bulk", "results", &id]).lines().count(), 10_001);
 }
 
 /// A server that gives these answers, one on each connection; returns its address and the requests.

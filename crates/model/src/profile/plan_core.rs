@@ -55,16 +55,16 @@ pub fn finding_identities(
 /// of every identity that they name, if it has one; `records` has the fields text of every profile
 /// that they name, if it exists, and of the owners of [`finding_identities`]. Rejected entries name
 /// profiles and identities, too. `earlier` are the profiles that earlier entries of the file have
-/// changed. `ids` gives ids to new profiles. A dry run is planned in the same
-/// way: its outcome is not written, but laid over the stored records for the next slice, and its
-/// records have the changes.
+/// changed; without it, no entry is warned of a repeat. `ids` gives ids to new profiles. A dry run
+/// is planned in the same way: its outcome is not written, but laid over the stored records for the
+/// next slice, and its records have the changes.
 pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
     action: Action,
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
-    earlier: &BTreeSet<CoreProfileId>,
+    earlier: Option<&BTreeSet<CoreProfileId>>,
     ids: &mut NewIds,
 ) -> CorePlan {
     let mut planner = Planner {
@@ -116,7 +116,7 @@ struct Planner<'p, S, T> {
     /// The warnings of the present entry about identities that may be another person's.
     joins: Vec<EntryWarning>,
     /// Profiles that entries before this slice have changed.
-    earlier: &'p BTreeSet<CoreProfileId>,
+    earlier: Option<&'p BTreeSet<CoreProfileId>>,
     /// Those that entries of this slice have changed.
     changed: HashSet<CoreProfileId>,
 }
@@ -149,7 +149,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
     /// Warns of an entry whose profile an earlier entry of the file has changed, and notes whether
     /// this one changed it.
     fn warn_of_repeat(&mut self, entry: &Entry, id: CoreProfileId, outcome: &str) {
-        if self.earlier.contains(&id) || self.changed.contains(&id) {
+        let Some(earlier) = self.earlier else { return };
+        if earlier.contains(&id) || self.changed.contains(&id) {
             let json = prepared_json(self.payload, entry);
             let field = if has_core_id(&json) { self.action.id_field() } else { "identities" };
             let value = json.get(field).cloned().unwrap_or(Json::Null);

@@ -1,6 +1,6 @@
 //! Plans of runs of entries: ids, conflicts, sequences of updates, and records.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
@@ -43,7 +43,7 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
         &prepare_core_patches(Action::UpdateCoreProfiles, &block, &Placeholders::default()),
         &records,
         &owners,
-        &BTreeSet::new(),
+        None,
         &mut NewIds::From(1),
     )
 }
@@ -166,7 +166,7 @@ fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
         &prepared,
         &records,
         &owners,
-        &BTreeSet::new(),
+        None,
         &mut NewIds::From(1),
     );
     let wanted = [

@@ -1,7 +1,7 @@
 //! Runs of entries as properties: a run has the effect of its entries one by one, chunk edges make
 //! no difference, each identity has one owner, and every entry leaves one record.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::Block;
@@ -180,7 +180,7 @@ fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) 
         prepared,
         &records,
         &owners,
-        &BTreeSet::new(),
+        None,
         &mut NewIds::From(1),
     );
     for (key, id) in plan.identities_removed {

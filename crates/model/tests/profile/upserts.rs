@@ -1,7 +1,7 @@
 //! Upserts, updates by identity, and deletions: single rules as tables, and runs of random entries
 //! compared with a naive store of people.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
@@ -65,7 +65,7 @@ impl World {
                 &prepared,
                 &self.fields,
                 &self.owners,
-                &BTreeSet::new(),
+                None,
                 ids,
             )
         } else {
@@ -77,7 +77,7 @@ impl World {
                 &prepared,
                 &self.fields,
                 &self.owners,
-                &BTreeSet::new(),
+                None,
                 &mut NewIds::From(1),
             )
         };

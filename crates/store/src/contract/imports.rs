@@ -72,6 +72,8 @@ pub struct ImportPart {
     pub task_id: String,
     /// Entries, staged ones included.
     pub total: u32,
+    /// Bytes of its blocks without compression, staged ones included.
+    pub content_length: u64,
     /// Blocks that were staged under this id; they come before `blocks`.
     pub staged: u32,
     pub blocks: Vec<PackedBlock>,
@@ -106,8 +108,7 @@ impl CreateImport {
             unfinished_max: self.unfinished_max,
             parent_id: part.parent_id,
             runs_parent: self.runs_parent,
-            // The length is that of the file, of which the task has a part.
-            origin: TaskOrigin { content_length: None, ..self.origin.clone() },
+            origin: TaskOrigin { content_length: Some(part.content_length), ..self.origin.clone() },
             import_id: Some(self.id.clone()),
             idempotency: None,
         }

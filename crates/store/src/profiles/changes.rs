@@ -25,8 +25,8 @@ pub struct ProfileChanges {
     now: UnixMillis,
     pub(super) changed_at: UnixMillis,
     pub(super) next_id: u64,
-    /// The domain's last change before the first entry of the file.
-    file_since: UnixMillis,
+    /// Of an import: the domain's last change before the first entry of the file.
+    file_since: Option<UnixMillis>,
     /// The row of the next new core profile. Rows have the order of ids.
     next_row: u32,
     /// The changes of terms, which are written at the end of the chunk.
@@ -40,8 +40,8 @@ pub struct ProfileChanges {
 }
 
 impl ProfileChanges {
-    /// `file_since` is the domain's last change before the first entry of the file.
-    pub fn new(clock: ProfileClock, file_since: UnixMillis, now: UnixMillis) -> Self {
+    /// `file_since` is, of an import, the domain's last change before the first entry of the file.
+    pub fn new(clock: ProfileClock, file_since: Option<UnixMillis>, now: UnixMillis) -> Self {
         let ms = now.0.max(0);
         Self {
             now,
@@ -58,17 +58,23 @@ impl ProfileChanges {
         }
     }
 
-    pub(crate) fn of_dry_run(now: UnixMillis, state: DryRunState) -> Self {
-        Self { dry_run: Some(state), ..Self::new(ProfileClock::default(), UnixMillis(0), now) }
+    pub(crate) fn of_dry_run(
+        now: UnixMillis,
+        file_since: Option<UnixMillis>,
+        state: DryRunState,
+    ) -> Self {
+        Self { dry_run: Some(state), ..Self::new(ProfileClock::default(), file_since, now) }
     }
 
-    /// Those of the profiles that earlier entries of the file have changed.
-    pub(super) fn changed_before(&self, stored: &CoreProfiles) -> BTreeSet<CoreProfileId> {
+    /// Of an import: those of the profiles that earlier entries of the file have changed.
+    pub(super) fn changed_before(&self, stored: &CoreProfiles) -> Option<BTreeSet<CoreProfileId>> {
+        let since = self.file_since?;
         if let Some(dry_run) = &self.dry_run {
-            return stored.fields.keys().copied().filter(|id| dry_run.has_core(*id)).collect();
+            let ids = stored.fields.keys().copied();
+            return Some(ids.filter(|id| dry_run.has_core(*id)).collect());
         }
-        let changed = |(_, profile): &(_, &IndexedProfile)| profile.updated_at > self.file_since;
-        stored.indexed.iter().filter(changed).map(|(id, _)| *id).collect()
+        let changed = |(_, profile): &(_, &IndexedProfile)| profile.updated_at > since;
+        Some(stored.indexed.iter().filter(changed).map(|(id, _)| *id).collect())
     }
 
     /// Notes the ids that a plan left; those of a dry run are never stored.

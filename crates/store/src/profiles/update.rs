@@ -30,8 +30,15 @@ pub fn patch_core(
     let is_dry = changes.dry_run.is_some();
     let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
     let earlier = changes.changed_before(&stored);
-    let plan =
-        plan_core_patches(action, payload, entries, &stored.fields, &owners, &earlier, &mut ids);
+    let plan = plan_core_patches(
+        action,
+        payload,
+        entries,
+        &stored.fields,
+        &owners,
+        earlier.as_ref(),
+        &mut ids,
+    );
     changes.go_on(ids);
     end(store, changes, plan, &stored)
 }

@@ -104,7 +104,7 @@ struct Effects {
 }
 
 impl Effects {
-    fn new(command: &ApplyChunk, clock: ProfileClock, file_since: UnixMillis) -> Self {
+    fn new(command: &ApplyChunk, clock: ProfileClock, file_since: Option<UnixMillis>) -> Self {
         Self {
             profiles: ProfileChanges::new(clock, file_since, command.clock.now()),
             issues: Import::new(command.upsert),
@@ -113,10 +113,11 @@ impl Effects {
     }
 
     fn of_dry_run(command: &ApplyChunk) -> Self {
+        let file_since = command.import_id.as_ref().map(|_| UnixMillis(0));
         let run = command.import_id.as_deref().unwrap_or(&command.task_id);
         let state = || DryRunState::new(run, command.entries.next_index() > 0);
         Self {
-            profiles: ProfileChanges::of_dry_run(command.clock.now(), state()),
+            profiles: ProfileChanges::of_dry_run(command.clock.now(), file_since, state()),
             issues: Import::of_dry_run(command.upsert, state()),
             deletions: Deletions::of_dry_run(state()),
         }
@@ -305,22 +306,23 @@ fn begin(store: &mut impl ChunkStore, command: &ApplyChunk) -> Result<ChunkStart
     Ok(start)
 }
 
-/// The domain's last change before the first entry of the file: a profile that changed later was
-/// changed by an earlier entry, because the writing tasks of a domain run one after another.
+/// Of an import: the domain's last change before the first entry of the file. A profile that
+/// changed later was changed by an earlier entry, because the writing tasks of a domain run one
+/// after another.
 fn file_since(
     store: &impl TaskStore,
     locked: &mut LockedTask,
     last_change: UnixMillis,
-) -> Result<UnixMillis, StoreError> {
-    let own = *locked.changes_before.get_or_insert(last_change);
+) -> Result<Option<UnixMillis>, StoreError> {
     let Some(import) = locked.task.import_id.as_ref().filter(|_| locked.task.action.patches())
     else {
-        return Ok(own);
+        return Ok(None);
     };
+    let own = *locked.changes_before.get_or_insert(last_change);
     let first = "SELECT min(changes_before) FROM tasks WHERE domain_id = ?1 AND import_id = ?2";
     let first: Option<Option<UnixMillis>> =
         store.find(first, values![store.domain(), import], |row| row.get(0))?;
-    Ok(first.flatten().map_or(own, |first| own.min(first)))
+    Ok(Some(first.flatten().map_or(own, |first| own.min(first))))
 }
 
 /// Ends a task that a caller cancelled, instead of applying more of it.

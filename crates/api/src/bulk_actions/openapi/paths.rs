@@ -53,7 +53,7 @@ impl BulkPaths {
         };
         let (id, record) = match kind {
             SubjectKind::Task => ("task_id", "Task"),
-            SubjectKind::Import => ("import_id", "Import"),
+            SubjectKind::Import => ("import_id", "FileImport"),
         };
         Self { family, kind, tag, noun, id, record, action }
     }

@@ -1,18 +1,17 @@
-//! `caseload bulk`: submits tasks, follows them and fetches their results and errors. Ids, task
-//! records and lists are data; progress is a message. A task is under one of two paths of the API,
-//! profiles or issues; the program finds out under which one an id is.
+//! `caseload bulk`: submits tasks and imports, follows them and fetches their results and errors.
+//! Ids, records and lists are data; progress is a message. Tasks and imports are under two paths of
+//! the API each, of profiles and of issues; the program finds out under which one an id is.
 
-mod follow;
 mod submit;
 
-use caseload_client::{Client, ClientError, RecordList, Task};
+use caseload_client::{BulkActions, Client, ClientError, RecordList, Task};
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
-pub(crate) use follow::{QueueNotes, summary, wait_with_progress};
 
 use super::fault_groups::FaultGroups;
+use super::follow::follow;
 use super::session::block_on;
 use super::wire::copy;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
@@ -22,32 +21,38 @@ use crate::printer::{Printer, counted, grouped, note, note_page};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
-    /// Submit a file as one task, or as several if it has more than 10,000 entries, and print their
-    /// ids
+    /// Submit a file, as one task if it is a short file of JSON lines, else as an import, and print
+    /// the id
     Submit(submit::SubmitArgs),
-    /// Print a task's record
+    /// Print the record of a task or an import
     Status(TaskArgs),
-    /// Print a completed task's results as JSON Lines
+    /// Wait until a task or an import is completed; the exit status is 1 if entries failed
+    Follow(TaskArgs),
+    /// Print the results of a completed task or import as JSON Lines
     Results(ResultsArgs),
-    /// Print a completed task's errors as JSON Lines, or count them by code and field
+    /// Print the errors of a completed task or import as JSON Lines, or count them by code and
+    /// field
     Errors(ErrorsArgs),
+    /// Print what failed or was not processed of a completed import, in the form of its file
+    Rejects(TaskArgs),
     /// Print the entries of a task as they were sent, one per line
     Payload(PayloadArgs),
-    /// Run a completed dry run's entries and print the new task's id
+    /// Run a completed dry run's entries and print the id of the new task or import
     Run(RetryArgs),
-    /// Stop a task at the end of the current chunk and print its record
+    /// Stop a task or an import at the end of the current chunk and print its record
     Cancel(TaskArgs),
-    /// Run a completed task's failed and unprocessed entries again and print the new task's id
+    /// Run the failed and unprocessed entries of a completed task or import again and print the id
+    /// of the new one
     Retry(RetryArgs),
-    /// List the tasks of a domain, newest first
+    /// List the tasks, or the imports, of a domain, newest first
     List(TaskListArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RetryArgs {
-    /// Id of the task
+    /// Id of the task or the import
     task: String,
-    /// Wait until the new task is completed; the exit status is 1 if entries failed
+    /// Wait until the new one is completed; the exit status is 1 if entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     wait: bool,
     #[command(flatten)]
@@ -58,19 +63,22 @@ pub(crate) struct RetryArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskListArgs {
-    /// List imports of issues instead of tasks for profiles
+    /// List imports of files instead of tasks of their own
+    #[arg(long, env = "CASELOAD_IMPORTS", value_parser = FalseyValueParser::new())]
+    imports: bool,
+    /// List those of issues instead of those of profiles
     #[arg(long, env = "CASELOAD_ISSUES", value_parser = FalseyValueParser::new())]
     issues: bool,
-    /// Only tasks with this status, or with one of several separated by commas
+    /// Only those with this status, or with one of several separated by commas
     #[arg(long, env = "CASELOAD_STATUS", value_name = "STATUS")]
     status: Option<String>,
-    /// Only tasks of this action, or of one of several separated by commas
+    /// Only those of this action, or of one of several separated by commas
     #[arg(long, env = "CASELOAD_ACTION", value_name = "ACTION")]
     action: Option<String>,
     /// Page number, from 1
     #[arg(long, env = "CASELOAD_PAGE", value_name = "NUMBER")]
     page: Option<u64>,
-    /// Tasks on a page, 1 to 1000
+    /// Records on a page, 1 to 1000
     #[arg(long, env = "CASELOAD_PAGE_SIZE", value_name = "NUMBER")]
     page_size: Option<u64>,
     #[command(flatten)]
@@ -110,7 +118,7 @@ pub(crate) struct PayloadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskArgs {
-    /// Id of the task
+    /// Id of the task or the import
     task: String,
     #[command(flatten)]
     server: ServerArgs,
@@ -120,6 +128,8 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
     match command {
         BulkCommand::Submit(args) => submit::run(&args, printer),
         BulkCommand::Status(args) => block_on(status(args, printer)),
+        BulkCommand::Follow(args) => block_on(follow_one(args)),
+        BulkCommand::Rejects(args) => block_on(rejects(args, printer)),
         BulkCommand::Results(args) => block_on(results(args, printer)),
         BulkCommand::Errors(args) => block_on(errors(args, printer)),
         BulkCommand::Payload(args) => block_on(payload(args, printer)),
@@ -137,24 +147,47 @@ async fn status(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> 
     Ok(Done::Good)
 }
 
-/// Finds a task by its id, and the path that it is under.
-async fn find_task(client: &Client, id: &str) -> Result<(Task, Family), ClientError> {
-    let refused = match client.bulk(Family::Identity).status(id).await {
-        Ok(task) => return Ok((task, Family::Identity)),
-        Err(error) if error.status() == Some(404) => error,
-        Err(error) => return Err(error),
-    };
-    match client.bulk(Family::Issues).status(id).await {
-        Ok(task) => Ok((task, Family::Issues)),
-        Err(error) if error.status() == Some(404) => Err(refused),
-        Err(error) => Err(error),
+async fn follow_one(args: TaskArgs) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (task, bulk) = find_task(&client, &args.task).await?;
+    follow(bulk, &task).await
+}
+
+async fn rejects(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (task, bulk) = find_task(&client, &args.task).await?;
+    if !bulk.are_imports() {
+        let id = &task.task_id;
+        let why = format!("{id} is a task of its own, and only imports have a file");
+        return Err(Failure::usage(why).with_hint(format!(
+            "`caseload bulk payload {id} --only failed,unprocessed` prints its entries"
+        )));
     }
+    copy(bulk.rejects(&args.task).await?, printer).await?;
+    Ok(Done::Good)
+}
+
+/// Finds a task or an import by its id, and the path that it is under.
+async fn find_task<'c>(
+    client: &'c Client,
+    id: &str,
+) -> Result<(Task, BulkActions<'c>), ClientError> {
+    let mut refused = None;
+    for family in Family::ALL {
+        for bulk in [client.bulk(*family), client.imports(*family)] {
+            match bulk.status(id).await {
+                Ok(task) => return Ok((task, bulk)),
+                Err(error) if error.status() == Some(404) => refused = refused.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Err(refused.expect("there are families"))
 }
 
 async fn results(args: ResultsArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
-    let (task, family) = find_task(&client, &args.task.task).await?;
-    let bulk = client.bulk(family);
+    let (task, bulk) = find_task(&client, &args.task.task).await?;
     let body = if args.changes {
         if !task.dry_run {
             let why = format!("--changes is for dry runs, and task {} is not one", task.task_id);
@@ -170,8 +203,7 @@ async fn results(args: ResultsArgs, printer: &mut Printer) -> Result<Done, Failu
 
 async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
-    let (_, family) = find_task(&client, &args.task.task).await?;
-    let bulk = client.bulk(family);
+    let (_, bulk) = find_task(&client, &args.task.task).await?;
     if !args.summary {
         copy(bulk.records(&args.task.task, RecordList::Errors).await?, printer).await?;
         return Ok(Done::Good);
@@ -182,7 +214,7 @@ async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure
         return Ok(Done::Good);
     }
     let mut groups = FaultGroups::default();
-    groups.add(&summary, |_, line| line);
+    groups.add(&summary);
     groups.print(printer)?;
     note(format_args!(
         "{} in {}",
@@ -194,19 +226,23 @@ async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure
 
 async fn payload(args: PayloadArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
-    let (_, family) = find_task(&client, &args.task.task).await?;
-    let body = client.bulk(family).payload(&args.task.task, args.only.as_deref()).await?;
+    let (task, bulk) = find_task(&client, &args.task.task).await?;
+    if bulk.are_imports() {
+        let why = format!("{} is an import; its tasks have the entries", task.task_id);
+        return Err(Failure::usage(why).with_hint("`caseload bulk status` names its tasks"));
+    }
+    let body = bulk.payload(&args.task.task, args.only.as_deref()).await?;
     copy(body, printer).await?;
     Ok(Done::Good)
 }
 
 async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let (_, family) = find_task(&client, &args.task).await?;
-    let task = client.bulk(family).cancel(&args.task).await?;
+    let (_, bulk) = find_task(&client, &args.task).await?;
+    let task = bulk.cancel(&args.task).await?;
     printer.line(&task.record)?;
     if !task.is_completed() {
-        note("the task stops at the end of the current chunk");
+        note("it stops at the end of the current chunk");
     }
     Ok(Done::Good)
 }
@@ -224,14 +260,14 @@ async fn derive(
     printer: &mut Printer,
 ) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let (_, family) = find_task(&client, &args.task).await?;
-    let (bulk, key) = (client.bulk(family), args.key.idempotency_key.as_deref());
+    let (_, bulk) = find_task(&client, &args.task).await?;
+    let key = args.key.idempotency_key.as_deref();
     let task = match derived {
         DerivedTask::Retry => bulk.retry(&args.task, key).await?,
         DerivedTask::Run => bulk.run(&args.task, key).await?,
     };
     printer.line(&task.task_id)?;
-    if args.wait { follow::follow(&client, family, &task).await } else { Ok(Done::Good) }
+    if args.wait { follow(bulk, &task).await } else { Ok(Done::Good) }
 }
 
 async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure> {
@@ -247,11 +283,16 @@ async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure
         .iter()
         .filter_map(|(name, value)| value.as_deref().map(|value| (*name, value)))
         .collect();
-    let page = client.bulk(family).list(&params).await?;
-    let header = ["TASK", "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
+    let (bulk, id, nouns) = if args.imports {
+        (client.imports(family), "IMPORT", ("import", "imports"))
+    } else {
+        (client.bulk(family), "TASK", ("task", "tasks"))
+    };
+    let page = bulk.list(&params).await?;
+    let header = [id, "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
     let json = |task: &Task| task.record.clone();
     printer.list(args.list.json, &page.tasks, json, (&header, row))?;
-    note_page((page.page, page.total_pages), &counted(page.total_hits, "task", "tasks"));
+    note_page((page.page, page.total_pages), &counted(page.total_hits, nouns.0, nouns.1));
     Ok(Done::Good)
 }
 

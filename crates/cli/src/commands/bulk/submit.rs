@@ -1,30 +1,37 @@
-//! `caseload bulk submit`: submits a file of entries, in as many tasks as it needs, and prints the
-//! ids of these tasks. With `--wait` it then follows each of them to its end.
+//! `caseload bulk submit`: submits a file and prints the id of its task, if it is a short file of
+//! JSON lines, or else of its import. An action that only reads is always a task.
 
+use std::io;
 use std::path::PathBuf;
 
-use caseload_client::{Client, Task, TaskCounts};
-use caseload_model::task::Action;
+use bytes::Bytes;
+use caseload_client::{Client, FileSource, SubmitOptions, Task};
+use caseload_model::task::{Action, PAYLOAD_ENTRIES_MAX};
+use caseload_model::time::UnixMillis;
 use clap::Args;
 use clap::builder::{FalseyValueParser, PossibleValuesParser};
+use sha2::{Digest, Sha256};
 
-use super::follow::{end_of, follow, summary, wait_with_progress};
 use crate::args::{AgainArg, KeyArg, ServerArgs};
+use crate::clock::readable;
+use crate::commands::follow::follow;
+use crate::commands::import::FileUpload;
 use crate::commands::session::block_on_or;
-use crate::commands::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::payload_file::{Forms, Input, PartLimits, PartReader};
-use crate::printer::{Printer, counted, grouped, note};
+use crate::printer::{Printer, note};
+
+/// A longer file is an import.
+const TASK_BYTES_MAX: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct SubmitArgs {
     /// Action to apply to the entries
     #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
     action: String,
-    /// File of entries, one JSON map per line, or one JSON array; may be compressed with gzip or
-    /// zstd; - means standard input
+    /// File of entries: JSON lines, one JSON array, or a table with a header of field names; may be
+    /// compressed with gzip or zstd; - means standard input
     file: PathBuf,
-    /// Wait until the tasks are completed; the exit status is 1 if entries failed
+    /// Wait until all entries are done; the exit status is 1 if entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     wait: bool,
     /// Write nothing, but return the results and errors of a real run
@@ -41,125 +48,113 @@ pub(crate) struct SubmitArgs {
     server: ServerArgs,
 }
 
-/// A submitted task, and the place of its entries in the file.
-struct Submitted {
-    task: Task,
-    place: String,
+/// A file, as a task or as an import.
+enum Content {
+    /// All of it.
+    Task(Bytes),
+    Import(FileSource),
 }
 
 pub(crate) fn run(args: &SubmitArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let action = Action::parse(&args.action)
         .ok_or_else(|| Failure::usage(format!("{:?} is not an action", args.action)))?;
-    if args.again.name().is_some() && args.key.idempotency_key.is_some() {
-        return Err(Failure::usage("--again chooses new keys; leave --idempotency-key out"));
+    if args.again.again && args.key.idempotency_key.is_some() {
+        return Err(Failure::usage("--again chooses a new key; leave --idempotency-key out"));
     }
-    let mut submission = Submission::new(action, &args.file, args.again.name())?;
     if args.upsert && action != Action::ImportIssues {
         let action = action.as_str();
         let why = format!("--upsert belongs to import_issues; {action} does not take it");
         return Err(Failure::usage(why));
     }
-    submission.dry_run = args.dry_run;
-    submission.upsert = args.upsert;
-    submission.key.clone_from(&args.key.idempotency_key);
+    let mut upload = FileUpload::new(action, &args.file)?;
+    upload.set("upsert", args.upsert);
+    upload.set("dry_run", args.dry_run);
+    upload.set("again", args.again.again && action.writes());
+    if let Some(key) = &args.key.idempotency_key {
+        upload.set_key(key);
+    }
     let client = args.server.client()?;
-    block_on_or(submit(&client, &submission, args.wait, printer), || submission.interrupted())
+    let work = submit((args, action), &client, &upload, printer);
+    block_on_or(work, || upload.interrupted())
 }
 
 async fn submit(
+    (args, action): (&SubmitArgs, Action),
     client: &Client,
-    submission: &Submission,
-    wait: bool,
+    upload: &FileUpload,
     printer: &mut Printer,
 ) -> Result<Done, Failure> {
-    let input = Input::open(&submission.file)?;
-    let mut parts = PartReader::start(input, PartLimits::SUBMIT, Forms::LinesOrArray);
-    let mut keys = submission.keys(client);
-    let mut submitted: Vec<Submitted> = Vec::new();
-    while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {
-        let place = format!(
-            "entries {} to {}, lines from {}",
-            grouped(part.first()),
-            grouped(part.last()),
-            grouped(part.lines_before + 1)
-        );
-        let sent = submission.submit(client, &mut keys, part).await;
-        let task = sent.map_err(|failure| submission.stopped(failure))?;
-        printer.line(&task.task_id)?;
-        submitted.push(Submitted { task, place });
-        match submitted.as_slice() {
-            [] | [_] => {}
-            [first, second] => [first, second].into_iter().for_each(Submitted::note_place),
-            [.., last] => last.note_place(),
+    let content = read(action, upload).await.map_err(|error| upload.unreadable(&error))?;
+    let (task, bulk) = match content? {
+        Content::Task(lines) => {
+            let task = submit_task((args, action), client, upload, lines).await?;
+            (task, client.bulk(action.family()))
         }
-        if let Some(last) = submitted.last() {
-            last.note_replay(submission.key.is_some());
+        Content::Import(source) => {
+            (upload.send(client, source).await?, client.imports(action.family()))
         }
-    }
-    if submitted.is_empty() {
-        let file = submission.file.display();
-        return Err(Failure::usage(format!("{file} has no entries; send at least one")));
-    }
-    if !wait {
+    };
+    printer.line(&task.task_id)?;
+    if !args.wait {
         return Ok(Done::Good);
     }
-    let ended = follow_all(client, submission, &submitted).await;
-    ended.map_err(|failure| submission.stopped(failure))
+    follow(bulk, &task).await.map_err(|failure| upload.stopped(failure))
 }
 
-/// Follows the tasks to their ends.
-async fn follow_all(
+/// Opens the file, and reads all of it if it is for a task.
+async fn read(action: Action, upload: &FileUpload) -> io::Result<Result<Content, Failure>> {
+    let source = match upload.open().await {
+        Ok(source) => source,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let (head, source) = source.peek(TASK_BYTES_MAX).await?;
+    let is_whole = (head.len() as u64) < TASK_BYTES_MAX;
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    let lines = head.split(|byte| *byte == b'\n').count() - 1;
+    let is_short = is_whole && first == Some(&b'{') && lines <= PAYLOAD_ENTRIES_MAX;
+    Ok(match (action.writes(), is_whole) {
+        (true, _) if !is_short => Ok(Content::Import(source)),
+        (false, false) => {
+            let (action, max) = (action.as_str(), TASK_BYTES_MAX >> 20);
+            let why = format!("{action} takes a file of at most {max} MiB; split the file");
+            Err(Failure::usage(why))
+        }
+        _ => Ok(Content::Task(head)),
+    })
+}
+
+async fn submit_task(
+    (args, action): (&SubmitArgs, Action),
     client: &Client,
-    submission: &Submission,
-    submitted: &[Submitted],
-) -> Result<Done, Failure> {
-    let family = submission.action.family();
-    if let [only] = submitted {
-        submission.awaits(Some(&only.task.task_id));
-        return follow(client, family, &only.task).await;
+    upload: &FileUpload,
+    lines: Bytes,
+) -> Result<Task, Failure> {
+    let form = upload.form();
+    let creates =
+        action == Action::CreateCoreProfiles || action == Action::ImportIssues && !args.upsert;
+    let is_once = creates && !args.dry_run && !args.again.again;
+    let has_own_key = args.key.idempotency_key.is_some();
+    let key = if is_once && !has_own_key {
+        format!("{}-{}", action.as_str(), hex::encode(Sha256::digest(&lines)))
+    } else {
+        form.idempotency_key.clone()
+    };
+    let options = SubmitOptions {
+        dry_run: args.dry_run,
+        upsert: args.upsert,
+        file_name: form.file_name.clone(),
+        idempotency_key: Some(key),
+    };
+    upload.set_whole();
+    let task = client.bulk(action.family()).submit_keyed(action, lines, &options).await?;
+    upload.set_accepted("task", &task);
+    if task.replayed {
+        let (id, when) = (&task.task_id, readable(UnixMillis(task.created_at)));
+        let hint = if has_own_key { "" } else { ". To submit it again: --again" };
+        note(format_args!(
+            "this file was submitted before, on {when}, as task {id}; nothing was submitted \
+             again{hint}"
+        ));
     }
-    let mut done = Done::Good;
-    let mut all = TaskCounts { total: 0, succeeded: 0, failed: 0, unprocessed: 0 };
-    let mut warnings = 0;
-    for Submitted { task, .. } in submitted {
-        submission.awaits(Some(&task.task_id));
-        let task = wait_with_progress(client, family, task, "entries").await?;
-        note(format_args!("task {}: {}", task.task_id, summary(&task)));
-        if end_of(&task) == Done::SomeFailed {
-            done = Done::SomeFailed;
-        }
-        all.total += task.counts.total;
-        all.succeeded += task.counts.succeeded;
-        all.failed += task.counts.failed;
-        all.unprocessed += task.counts.unprocessed;
-        warnings += task.warnings;
-    }
-    note(format_args!(
-        "{}: {}, {} succeeded, {} failed, {} not processed{}",
-        counted(submitted.len() as u64, "task", "tasks"),
-        counted(all.total, "entry", "entries"),
-        grouped(all.succeeded),
-        grouped(all.failed),
-        grouped(all.unprocessed),
-        match warnings {
-            0 => String::new(),
-            warnings => format!(", {}", counted(warnings, "warning", "warnings")),
-        }
-    ));
-    Ok(done)
-}
-
-impl Submitted {
-    fn note_place(&self) {
-        note(format_args!("task {}: {}", self.task.task_id, self.place));
-    }
-
-    /// Says so if the task is an earlier one.
-    fn note_replay(&self, has_own_key: bool) {
-        if self.task.replayed {
-            let id = &self.task.task_id;
-            let hint = if has_own_key { "" } else { "; --again submits it again" };
-            note(format_args!("task {id} was submitted before{hint}"));
-        }
-    }
+    Ok(task)
 }

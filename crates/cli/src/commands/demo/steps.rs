@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use caseload_client::{Client, Params, Payload, RecordList, SubmitOptions, Task};
-use caseload_model::task::{Action, Family};
+use caseload_model::task::Action;
 use serde::Deserialize;
 
 use super::report::{Step, indented};
 use crate::clock::now;
-use crate::commands::bulk::{summary, wait_with_progress};
+use crate::commands::follow::{summary, wait_with_progress};
 use crate::failure::Failure;
 use crate::printer::{Printer, counted, grouped};
 use crate::samples::{issue_lines, profile_lines, with_faults};
@@ -224,11 +224,11 @@ async fn finished_task(
     what: &str,
     file_name: &str,
 ) -> Result<Task, Failure> {
-    let family: Family = action.family();
+    let bulk = client.bulk(action.family());
     let options =
         SubmitOptions { file_name: Some(file_name.to_owned()), ..SubmitOptions::default() };
-    let task = client.bulk(family).submit_with(action, Payload::bytes(lines), &options).await?;
-    wait_with_progress(client, family, &task, what).await
+    let task = bulk.submit_with(action, Payload::bytes(lines), &options).await?;
+    wait_with_progress(bulk, &task, what).await
 }
 
 fn per_second(count: u64, took: Duration) -> String {

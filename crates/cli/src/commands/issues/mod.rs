@@ -26,8 +26,8 @@ pub(crate) enum IssuesCommand {
     Count(count::CountArgs),
     /// Print one issue
     Get(GetArgs),
-    /// Import a file of issues, in as many tasks as it needs
-    Import(import::ImportArgs),
+    /// Import a file of issues
+    Import(Box<import::ImportArgs>),
     /// Write all issues of a time span as JSON Lines, oldest first
     Export(export::ExportArgs),
 }

@@ -14,8 +14,8 @@ use crate::printer::Printer;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Import a file of profiles, JSON or CSV, in as many tasks as it needs
-    Import(import::ImportArgs),
+    /// Import a file of profiles
+    Import(Box<import::ImportArgs>),
     /// Write all profiles, or those that filters select, as JSON Lines or CSV
     Export(export::ExportArgs),
     /// Find profiles by an identity or by a part of a name

@@ -1,10 +1,10 @@
-//! Follows tasks to their end: shows the progress, reports waits, and prints its outcome.
+//! Follows tasks and imports to their end: shows the progress, reports waits, and prints its
+//! outcome.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use caseload_client::{Client, Task};
-use caseload_model::task::Family;
+use caseload_client::{BulkActions, Task};
 
 use crate::commands::fault_groups::FaultGroups;
 use crate::failure::{Done, Failure};
@@ -15,24 +15,24 @@ use crate::progress::{Progress, Unit};
 const QUEUE_LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// Waits for a task to complete and prints a summary.
-pub(super) async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
-    let task = wait_with_progress(client, family, task, "entries").await?;
+pub(super) async fn follow(bulk: BulkActions<'_>, task: &Task) -> Result<Done, Failure> {
+    let task = wait_with_progress(bulk, task, "entries").await?;
     note(summary(&task));
     if task.warnings > 0 {
         let mut groups = FaultGroups::default();
-        groups.add(&client.bulk(family).warning_summary(&task.task_id).await?, |_, line| line);
+        groups.add(&bulk.warning_summary(&task.task_id).await?);
         note(groups.message().trim_end());
     }
     Ok(end_of(&task))
 }
 
 /// The end of the command for a completed task; a task that is not clean gets a hint.
-pub(super) fn end_of(task: &Task) -> Done {
+fn end_of(task: &Task) -> Done {
     let id = &task.task_id;
     if task.is_clean() {
         return Done::Good;
     }
-    if task.errors {
+    if task.has_errors() {
         note(format_args!("hint: `caseload bulk errors {id}` lists the faults"));
     }
     if task.counts.unprocessed > 0 {
@@ -43,17 +43,16 @@ pub(super) fn end_of(task: &Task) -> Done {
 
 /// Waits for a task and shows its progress.
 pub(crate) async fn wait_with_progress(
-    client: &Client,
-    family: Family,
+    bulk: BulkActions<'_>,
     task: &Task,
     what: &str,
 ) -> Result<Task, Failure> {
     let mut progress = Progress::new(what, Some(task.counts.total), Unit::Count);
     let mut queue = QueueNotes::default();
-    let waited = client
-        .bulk(family)
+    let waited = bulk
         .wait(&task.task_id, |task| {
             queue.look_at(task);
+            progress.failed(task.counts.failed);
             progress.reached(task.counts.total - task.counts.unprocessed);
         })
         .await;
@@ -63,12 +62,12 @@ pub(crate) async fn wait_with_progress(
 
 /// Says which place in the queue a task has, when it changes.
 #[derive(Debug, Default)]
-pub(crate) struct QueueNotes {
+struct QueueNotes {
     said: Option<(u64, Instant)>,
 }
 
 impl QueueNotes {
-    pub(crate) fn look_at(&mut self, task: &Task) {
+    fn look_at(&mut self, task: &Task) {
         let Some(before) = task.position.filter(|before| *before > 0) else { return };
         let is_news =
             self.said.is_none_or(|(said, at)| said != before && at.elapsed() >= QUEUE_LINE_EVERY);

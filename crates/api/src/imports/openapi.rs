@@ -9,7 +9,7 @@ use super::example::{IMPORT_ID, import_example};
 use super::options::fields_of;
 use crate::bulk_actions::SubjectKind;
 use crate::bulk_actions::openapi::mending::{entry_lines, shared};
-use crate::bulk_actions::openapi::paths::BulkPaths;
+use crate::bulk_actions::openapi::paths::{BulkPaths, FORM_ERRORS};
 use crate::bulk_actions::openapi::task::{counts, submitter};
 use crate::openapi::json::{
     array, closed, described, integer, merged, object, record, schema, text, words,
@@ -197,21 +197,9 @@ fn body(paths: &BulkPaths) -> Value {
     })
 }
 
-/// The errors of a form with a file.
-const FORM_ERRORS: [ErrorCode; 12] = [
-    ErrorCode::InvalidRequest,
-    ErrorCode::UnknownParameter,
-    ErrorCode::ConflictingParameter,
-    ErrorCode::InvalidValue,
-    ErrorCode::MissingField,
-    ErrorCode::UnknownAction,
-    ErrorCode::InvalidPayload,
-    ErrorCode::EmptyPayload,
-    ErrorCode::TooManyEntries,
-    ErrorCode::RoundedIds,
-    ErrorCode::TooLarge,
-    ErrorCode::UnsupportedMediaType,
-];
+/// The errors of a form with a file that other forms with entries do not have.
+const FILE_ERRORS: [ErrorCode; 3] =
+    [ErrorCode::RoundedIds, ErrorCode::TooLarge, ErrorCode::UnsupportedMediaType];
 
 fn preview(paths: &BulkPaths) -> Value {
     let example = json!({
@@ -243,6 +231,7 @@ fn preview(paths: &BulkPaths) -> Value {
         .body(body(paths))
         .answers(200, "The preview.", &[], &json_content(schema("ImportPreview"), example))
         .fails(&FORM_ERRORS)
+        .fails(&FILE_ERRORS)
         .build()
 }
 
@@ -295,6 +284,7 @@ fn create(paths: &BulkPaths) -> Value {
         .answers(201, "The import.", &["Location", "Idempotent-Replayed"], &record)
         .links(201, paths.links())
         .fails(&FORM_ERRORS)
+        .fails(&FILE_ERRORS)
         .fails(&[
             ErrorCode::IdempotencyInProgress,
             ErrorCode::IdempotencyKeyReused,

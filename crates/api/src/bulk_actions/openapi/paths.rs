@@ -12,6 +12,19 @@ use crate::imports::import_example;
 use crate::openapi::json::{schema, text};
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
+/// The errors of a form with entries, of a task or of an import.
+pub(crate) const FORM_ERRORS: [ErrorCode; 9] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::MissingField,
+    ErrorCode::UnknownAction,
+    ErrorCode::InvalidPayload,
+    ErrorCode::EmptyPayload,
+    ErrorCode::TooManyEntries,
+];
+
 pub(crate) fn paths() -> Value {
     let all = Family::ALL.iter().flat_map(|family| {
         let paths = BulkPaths::of(*family, SubjectKind::Task);
@@ -135,16 +148,8 @@ impl BulkPaths {
             .body(self.create_body())
             .answers(201, "The task.", &["Location", "Idempotent-Replayed"], &task)
             .links(201, self.links())
+            .fails(&FORM_ERRORS)
             .fails(&[
-                ErrorCode::InvalidRequest,
-                ErrorCode::UnknownParameter,
-                ErrorCode::ConflictingParameter,
-                ErrorCode::InvalidValue,
-                ErrorCode::MissingField,
-                ErrorCode::UnknownAction,
-                ErrorCode::InvalidPayload,
-                ErrorCode::EmptyPayload,
-                ErrorCode::TooManyEntries,
                 ErrorCode::IdempotencyInProgress,
                 ErrorCode::TooLarge,
                 ErrorCode::UnsupportedMediaType,

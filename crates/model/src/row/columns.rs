@@ -99,19 +99,9 @@ pub struct ColumnFault {
 
 impl RowColumns {
     /// Reads a header. A rename gives the column of a name, or of a number as in `#3`, the name of
-    /// a field; a column that is renamed to nothing is left out. `Err` has every fault.
+    /// a field; a column that is renamed to nothing is left out. Every fault is found; a preview
+    /// shows the columns without the faulty ones.
     pub fn read(
-        action: Action,
-        header: &[Cell<'_>],
-        renames: &[(String, String)],
-        others: OtherColumns,
-    ) -> Result<Self, Vec<ColumnFault>> {
-        let (columns, faults) = Self::read_with_faults(action, header, renames, others);
-        if faults.is_empty() { Ok(columns) } else { Err(faults) }
-    }
-
-    /// Reads a header as [`Self::read`] does, and leaves its faulty columns out.
-    pub fn read_with_faults(
         action: Action,
         header: &[Cell<'_>],
         renames: &[(String, String)],

@@ -7,8 +7,12 @@ use crate::task::Action;
 
 fn columns(header: &[&str]) -> Result<RowColumns, Vec<String>> {
     let cells: Vec<_> = header.iter().map(|text| Cell { text, quoted: false }).collect();
-    RowColumns::read(Action::ImportIssues, &cells, &[], OtherColumns::Refuse)
-        .map_err(|faults| faults.into_iter().map(|fault| fault.detail).collect())
+    let (columns, faults) =
+        RowColumns::read(Action::ImportIssues, &cells, &[], OtherColumns::Refuse);
+    if faults.is_empty() {
+        return Ok(columns);
+    }
+    Err(faults.into_iter().map(|fault| fault.detail).collect())
 }
 
 /// The entry of a row, and its warnings or faults.

@@ -24,9 +24,6 @@ struct Suspect {
 }
 
 impl RoundedIds {
-    /// The code of the refusal.
-    pub const CODE: &'static str = "rounded_ids";
-
     pub(super) fn of(columns: impl Iterator<Item = (usize, String)>) -> Self {
         let suspects = columns.map(|(column, name)| Suspect { column, name, ids: 0 }).collect();
         Self { suspects }

@@ -23,8 +23,11 @@ fn read(
     let header: Vec<Cell<'_>> = header.iter().map(|name| cell(name)).collect();
     let renames: Vec<_> =
         renames.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
-    RowColumns::read(action, &header, &renames, others)
-        .map_err(|faults| faults.into_iter().map(|f| (f.column, f.detail)).collect())
+    let (columns, faults) = RowColumns::read(action, &header, &renames, others);
+    if faults.is_empty() {
+        return Ok(columns);
+    }
+    Err(faults.into_iter().map(|f| (f.column, f.detail)).collect())
 }
 
 fn columns(action: Action, header: &[&str]) -> Result<RowColumns, Vec<(Option<usize>, String)>> {

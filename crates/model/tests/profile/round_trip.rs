@@ -171,7 +171,8 @@ fn row_of(action: Action, record: &[u8], spread: bool) -> String {
         row.iter().flat_map(|(name, cell)| [written_cell(name), written_cell(cell)]).collect();
     let cell = |at: usize| Cell { text: &cells[at].0, quoted: cells[at].1 };
     let header: Vec<Cell<'_>> = (0..row.len()).map(|at| cell(2 * at)).collect();
-    let columns = RowColumns::read(action, &header, &[], OtherColumns::Refuse).unwrap();
+    let (columns, faults) = RowColumns::read(action, &header, &[], OtherColumns::Refuse);
+    assert_eq!(faults, []);
     let mut entry = Vec::new();
     let written = columns.write_entry(&RowRules::default(), |at| cell(2 * at + 1), &mut entry);
     assert_eq!(written, RowEntry::Entry(vec![]));

@@ -248,8 +248,7 @@ fn read_header<'r>(
         .iter()
         .map(|(name, field)| (name.clone(), field.clone().unwrap_or_default()))
         .collect();
-    let (columns, faults) =
-        RowColumns::read_with_faults(options.action, &cells, &renames, options.others);
+    let (columns, faults) = RowColumns::read(options.action, &cells, &renames, options.others);
     if !faults.is_empty() && !options.is_preview {
         let shown = faults.into_iter().map(|ColumnFault { column, detail }| match column {
             Some(at) => format!("column {}: {detail}", at + 1),

@@ -7,7 +7,7 @@ import { groupOf, placeOf } from "./pointer.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";
 
-/** Groups that are shown where nobody mends them. */
+/** The most groups that are shown without links to correct their entries. */
 const SHOWN = 12;
 
 /** The name of the group of a fault. */

@@ -1,4 +1,4 @@
-// The warnings of a task or an import: what is odd about entries that succeeded, or would succeed,
+// The warnings of a task or an import: oddities of entries that succeeded, or would succeed,
 // by code with an example of each.
 import { call, has, pathOf } from "./api.js";
 import { write } from "./json.js";

@@ -3,6 +3,7 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::payload::Block;
+use caseload_model::profile::ColumnFault;
 use caseload_model::spelling::same_name;
 use caseload_model::task::{self, Family};
 use caseload_store::EntryContext;
@@ -188,9 +189,17 @@ fn late_option(name: &str, family: Family) -> Problem {
     Problem::faults(vec![Fault::parameter(name, ErrorCode::InvalidValue, detail)])
 }
 
-pub(super) fn file_fault(fault: &FileFault) -> Problem {
-    let FileFault { code, detail, line, .. } = fault.clone();
-    Problem::faults(vec![Fault { parameter: FILE.to_owned(), line, code, detail }])
+/// The refusal of a file. Each fault of a column names it by its number, as `columns` may.
+fn file_fault(fault: &FileFault) -> Problem {
+    let FileFault { code, detail, line, columns } = fault.clone();
+    if columns.is_empty() {
+        return Problem::faults(vec![Fault { parameter: FILE.to_owned(), line, code, detail }]);
+    }
+    let of_column = |ColumnFault { column, detail }| {
+        let parameter = column.map_or_else(|| FILE.to_owned(), |at| format!("#{}", at + 1));
+        Fault { parameter, line, code, detail }
+    };
+    Problem::faults(columns.into_iter().map(of_column).collect())
 }
 
 impl PartSink for ImportForm {

@@ -357,7 +357,7 @@ fn field(name: &str, family: Family) -> Value {
         "encoding" => text("The encoding of a file without a byte order mark; `utf-8` is usual."),
         "timezone" => text("The time zone of times without an offset; `UTC` is usual."),
         "null" => text("The text of a cell that clears its field."),
-        "sheet" => text("The sheet of a workbook; the first one is usual."),
+        "sheet" => text("The sheet of a workbook; the first one that is shown is usual."),
         _ => json!({
             "type": "string",
             "description": "The file: JSON lines, one JSON array, a table or a workbook, perhaps \

@@ -35,7 +35,8 @@ pub(crate) fn schemas() -> Value {
             }),
         ),
         "Fault": record("One fault of a request.", &["parameter", "code", "detail"], json!({
-            "parameter": text("The query parameter, form field or part of the path."),
+            "parameter": text("The query parameter, form field or part of the path; `#3` \
+                               is the third column of a file."),
             "line": integer(1, "The line of the payload, from 1."),
             "code": schema("ErrorCode"),
             "detail": string(),

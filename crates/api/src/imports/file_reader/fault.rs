@@ -4,6 +4,7 @@ use caseload_files::TextFault;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::import::IMPORT_ENTRIES_MAX;
 use caseload_model::payload::PayloadFault;
+use caseload_model::profile::ColumnFault;
 
 /// The reason to refuse a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub(crate) struct FileFault {
     pub(crate) detail: String,
     /// The 1-based line of the file with the fault.
     pub(crate) line: Option<u32>,
-    /// Each fault of a header, if these are the reason; `detail` has them, too.
-    pub(crate) columns: Vec<String>,
+    /// All faults of a header, if these are the reason; `detail` has the first one.
+    pub(crate) columns: Vec<ColumnFault>,
 }
 
 impl FileFault {
@@ -30,10 +31,10 @@ impl FileFault {
         Self { line: Some(u32::try_from(line).unwrap_or(u32::MAX)), ..self }
     }
 
-    /// Every fault of a header.
-    pub(super) fn header(columns: Vec<String>) -> Self {
-        let detail = format!("the header of the file cannot be used: {}", columns.join("; "));
-        Self { columns, ..Self::unreadable(detail) }
+    /// All faults of a header.
+    pub(super) fn header(columns: Vec<ColumnFault>) -> Self {
+        let first = columns.first().map(|fault| fault.detail.clone());
+        Self { columns, ..Self::unreadable(first.unwrap_or_default()) }
     }
 }
 

@@ -239,8 +239,8 @@ fn read_header<'r>(
         FileFault::unreadable(detail).on_line(row.line)
     })?;
     if width > COLUMNS_MAX {
-        let why = format!("it has {width} columns; at most {COLUMNS_MAX} are read");
-        return Err(FileFault::header(vec![why]).on_line(row.line));
+        let why = format!("the header has {width} columns; at most {COLUMNS_MAX} are read");
+        return Err(FileFault::unreadable(why).on_line(row.line));
     }
     let cells: Vec<Cell<'_>> = (0..width).map(cell).collect();
     let renames: Vec<(String, String)> = options
@@ -250,11 +250,7 @@ fn read_header<'r>(
         .collect();
     let (columns, faults) = RowColumns::read(options.action, &cells, &renames, options.others);
     if !faults.is_empty() && !options.is_preview {
-        let shown = faults.into_iter().map(|ColumnFault { column, detail }| match column {
-            Some(at) => format!("column {}: {detail}", at + 1),
-            None => detail,
-        });
-        return Err(FileFault::header(shown.collect()).on_line(row.line));
+        return Err(FileFault::header(faults).on_line(row.line));
     }
     let raw = own_cells(&columns, row.raw, row.delimiter).to_owned();
     let rounded = columns.rounded_ids();

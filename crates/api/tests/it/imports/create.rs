@@ -4,7 +4,7 @@ use caseload_api::ApiConfig;
 use reqwest::{Body, Method};
 use serde_json::{Value, json};
 
-use super::support::{PATH, form, lines};
+use super::support::{HEAD, PATH, TYPE, form, lines};
 use crate::server::{READ, Server, until};
 
 const CREATE: (&str, &str) = ("action", "create_core_profiles");
@@ -82,18 +82,15 @@ async fn a_refused_or_broken_upload_leaves_no_blocks_of_any_task() {
     let config =
         ApiConfig { upload_bytes_held: 1000, import_bytes_max: 2_000_000, ..ApiConfig::default() };
     let server = Server::configured(config).await;
-    let head = "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\n\
-                create_core_profiles\r\n--b\r\nContent-Disposition: form-data; \
-                name=\"file\"\r\n\r\n";
-    let long = format!("{head}{}", lines(100_000));
-    let broken = format!("{head}{}", lines(50_000));
+    let long = format!("{HEAD}{}", lines(100_000));
+    let broken = format!("{HEAD}{}", lines(50_000));
     for (body, breaks_off) in [(long, false), (broken, true)] {
         let pieces = body.into_bytes();
         let pieces = pieces.chunks(50_000).map(|piece| Ok(piece.to_vec())).collect::<Vec<_>>();
         let end = breaks_off.then(|| Err(std::io::Error::other("the client is gone")));
         let pieces = futures_util::stream::iter(pieces.into_iter().chain(end));
         let request = server.request(Method::POST, PATH);
-        let request = request.header("Content-Type", "multipart/form-data; boundary=b");
+        let request = request.header("Content-Type", TYPE);
         if let Ok(answer) = request.body(Body::wrap_stream(pieces)).send().await {
             assert_eq!(answer.status(), 413);
         }
@@ -159,6 +156,29 @@ async fn every_fault_of_the_options_is_named_at_once() {
     for wanted in ["did you mean separator?", "Europe/Berlin?", "/v2/acme/identity/bulk_actions"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+}
+
+#[tokio::test]
+async fn each_fault_of_a_header_names_its_column() {
+    let server = Server::start().await;
+    let alike = vec!["tags"; 1000].join(",");
+    for (header, first, count) in [
+        ("uid,emial,city,plan", ["#2", "\"emial\" is not a field"], 2),
+        ("city", ["file", "no column is an identity"], 1),
+        (&alike, ["#2", "\"tags\" is the same member as the column \"tags\""], 100),
+        (&"uid,".repeat(10_000), ["file", "the header has 10001 columns; at most 1000"], 1),
+        // A line of over a megabyte.
+        (&"uid,".repeat(1_000_000), ["file", "the header of the file cannot be read"], 1),
+    ] {
+        let (status, problem) = server.import(&[CREATE], format!("{header}\na\n")).await;
+        let errors = problem["errors"].as_array().unwrap();
+        assert_eq!((status, errors.len()), (400, count), "{problem}");
+        let fault = &errors[0];
+        assert_eq!(fault["code"], "invalid_payload");
+        assert_eq!((&fault["parameter"], &fault["line"]), (&json!(first[0]), &json!(1)));
+        assert!(fault["detail"].as_str().unwrap().contains(first[1]), "{fault}");
+    }
+    assert!(server.store.imports.created.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

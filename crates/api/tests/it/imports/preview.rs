@@ -3,7 +3,7 @@
 use reqwest::{Body, Method};
 use serde_json::{Value, json};
 
-use super::support::{PATH, form, lines};
+use super::support::{HEAD, PATH, TYPE, form, lines};
 use crate::server::{READ, Server};
 
 #[tokio::test]
@@ -38,15 +38,12 @@ async fn the_first_entries_are_shown_with_their_faults_and_warnings() {
 #[tokio::test]
 async fn only_the_beginning_of_a_long_file_is_read() {
     let server = Server::start().await;
-    let head = "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\n\
-                create_core_profiles\r\n--b\r\nContent-Disposition: form-data; \
-                name=\"file\"\r\n\r\n";
     // The file never ends.
-    let begin = format!("{head}{}", lines(60_000)).into_bytes();
+    let begin = format!("{HEAD}{}", lines(60_000)).into_bytes();
     let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(begin)]);
     let endless = futures_util::StreamExt::chain(pieces, futures_util::stream::pending());
     let request = server.request(Method::POST, &format!("{PATH}/preview"));
-    let request = request.header("Content-Type", "multipart/form-data; boundary=b");
+    let request = request.header("Content-Type", TYPE);
     let answer = request.body(Body::wrap_stream(endless)).send().await.unwrap();
     let preview: Value = answer.json().await.unwrap();
     assert_eq!(preview["entries"].as_array().unwrap().len(), 20);

@@ -8,6 +8,11 @@ use serde_json::Value;
 use crate::server::Server;
 
 pub(crate) const PATH: &str = "/v2/acme/identity/imports";
+/// The type of a body that begins with [`HEAD`].
+pub(crate) const TYPE: &str = "multipart/form-data; boundary=b";
+/// A form up to the first byte of its file.
+pub(crate) const HEAD: &str = "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\n\
+    create_core_profiles\r\n--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n";
 
 /// A form of options and a file.
 pub(crate) fn form(options: &[(&str, &str)], file: impl Into<Vec<u8>>) -> Form {

@@ -2,7 +2,7 @@
 //! files by habit. A file without records is refused with its likely kind and a way out.
 
 use memchr::memchr_iter;
-use memchr::memmem::find_iter;
+use memchr::memmem::{find, find_iter};
 
 use crate::encoding::{Encoding, TextDecoder};
 
@@ -40,11 +40,14 @@ const SAVE: &str = "save it as CSV in UTF-8";
 const UNPACK: &str = "unpack it, and take the file inside";
 const EXPORT: &str = "export the records as CSV or as JSON lines";
 
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+/// The name of the part of an OLE file that a password protects, in UTF-16.
+const ENCRYPTED: &[u8] = b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0";
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// The first bytes of files that hold no records.
 const OTHERS: [(&[u8], &str, &str); 13] = [
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook (.xls), or one with a password", SAVE),
+    (OLE, "an old workbook (.xls), or one with a password", SAVE),
     (b"%PDF-", "a PDF document", EXPORT),
     (b"\x89PNG\r\n\x1a\n", "an image (PNG)", EXPORT),
     (b"\xff\xd8\xff", "an image (JPEG)", EXPORT),
@@ -80,6 +83,9 @@ pub fn has_mark(head: &[u8]) -> bool {
 /// `encoding` is that of a file without a byte order mark; without it, it is UTF-8.
 pub fn detect(head: &[u8], encoding: Option<Encoding>) -> Result<Format, FormatFault> {
     let fault = |looks_like, advice| Err(FormatFault { looks_like, advice });
+    if head.starts_with(OLE) && find(head, ENCRYPTED).is_some() {
+        return fault("a workbook with a password", "save it without one, or as CSV in UTF-8");
+    }
     if let Some((_, looks_like, advice)) = OTHERS.iter().find(|other| head.starts_with(other.0)) {
         return fault(looks_like, advice);
     }

@@ -4,6 +4,7 @@
 //!
 //! A merged cell has its value in its first cell alone, as in a CSV that a spreadsheet saves.
 
+mod error_cells;
 mod fault;
 mod text;
 mod zip_check;
@@ -13,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use calamine::{Reader, SheetType, SheetVisible, Xlsx, XlsxError};
 
+use fault::BROKEN;
 pub use fault::{WORKBOOK_BYTES_MAX, WorkbookFault};
 pub use zip_check::WorkbookSize;
 
@@ -43,11 +45,17 @@ pub struct SheetRow<'s> {
 
 impl Sheet {
     /// Reads a sheet by its name; without one, the first that is shown.
-    pub fn read(workbook: Vec<u8>, name: Option<&str>) -> Result<Self, WorkbookFault> {
-        zip_check::check(&workbook)?;
+    pub fn read(workbook: &[u8], name: Option<&str>) -> Result<Self, WorkbookFault> {
+        zip_check::check(workbook)?;
         // A panic of the library is about the file.
-        let read = catch_unwind(AssertUnwindSafe(|| read_sheet(workbook, name)));
-        read.unwrap_or_else(|_| Err(WorkbookFault::Damaged("it cannot be read".to_owned())))
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(sheet) = read_sheet(workbook, name)? {
+                return Ok(sheet);
+            }
+            let workbook = error_cells::as_texts(workbook).map_err(|_| BROKEN)?;
+            read_sheet(&workbook, name)?.ok_or(BROKEN)
+        }));
+        read.unwrap_or(Err(BROKEN))
     }
 
     /// The number of rows.
@@ -75,17 +83,16 @@ impl Sheet {
 
     fn add(&mut self, (row, column): (u32, u32), text: &str) -> Result<(), WorkbookFault> {
         if column >= SHEET_COLUMNS {
-            let detail = format!("row {} has a cell beyond the last column", row + 1);
-            return Err(WorkbookFault::Damaged(detail));
+            return Err(WorkbookFault::Damaged("it has a cell beyond the last column"));
         }
         if self.rows.last().is_none_or(|(number, _)| *number <= row) {
             self.rows.push((row + 1, self.cells.len() as u32));
         } else if self.rows.last().is_some_and(|(number, _)| *number > row + 1) {
-            return Err(WorkbookFault::Damaged("its rows are not in order".to_owned()));
+            return Err(WorkbookFault::Damaged("its rows are not in order"));
         }
         let start = self.rows.len().checked_sub(2).map_or(0, |before| self.rows[before].1 as usize);
         if self.cells[start..].last().is_some_and(|(before, _)| u32::from(*before) >= column) {
-            return Err(WorkbookFault::Damaged("its cells are not in order".to_owned()));
+            return Err(WorkbookFault::Damaged("its cells are not in order"));
         }
         self.text.push_str(text);
         if self.text.len() as u64 > WORKBOOK_BYTES_MAX {
@@ -133,22 +140,28 @@ impl<'s> SheetRow<'s> {
     }
 }
 
-fn read_sheet(workbook: Vec<u8>, name: Option<&str>) -> Result<Sheet, WorkbookFault> {
+/// `None` if a cell has an error that the library does not know.
+fn read_sheet(workbook: &[u8], name: Option<&str>) -> Result<Option<Sheet>, WorkbookFault> {
     let mut workbook: Xlsx<_> = Xlsx::new(Cursor::new(workbook)).map_err(|error| fault(&error))?;
     let name = sheet_name(&workbook, name)?;
     let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| fault(&error))?;
     let mut sheet = Sheet { name, text: String::new(), cells: Vec::new(), rows: Vec::new() };
-    while let Some(cell) = cells.next_cell().map_err(|error| fault(&error))? {
+    loop {
+        let cell = match cells.next_cell() {
+            Ok(Some(cell)) => cell,
+            Ok(None) => return Ok(Some(sheet)),
+            Err(XlsxError::CellError(_)) => return Ok(None),
+            Err(error) => return Err(fault(&error)),
+        };
         let text = text::text_of(cell.get_value());
         if !text.is_empty() {
             sheet.add(cell.get_position(), &text)?;
         }
     }
-    Ok(sheet)
 }
 
 fn sheet_name(
-    workbook: &Xlsx<Cursor<Vec<u8>>>,
+    workbook: &Xlsx<Cursor<&[u8]>>,
     wanted: Option<&str>,
 ) -> Result<String, WorkbookFault> {
     let of_cells =
@@ -159,11 +172,11 @@ fn sheet_name(
     };
     found.map(|sheet| sheet.name.clone()).ok_or_else(|| {
         let names: Vec<String> = of_cells().map(|sheet| format!("{:?}", sheet.name)).collect();
+        let sheets = names.join(", ");
         match wanted {
-            Some(wanted) => {
-                WorkbookFault::NoSheet { sheet: wanted.to_owned(), sheets: names.join(", ") }
-            }
-            None => WorkbookFault::Damaged("no sheet is shown".to_owned()),
+            _ if sheets.is_empty() => WorkbookFault::Damaged("it has no sheet with cells"),
+            Some(wanted) => WorkbookFault::NoSheet { sheet: wanted.to_owned(), sheets },
+            None => WorkbookFault::Hidden(sheets),
         }
     })
 }
@@ -171,6 +184,6 @@ fn sheet_name(
 fn fault(error: &XlsxError) -> WorkbookFault {
     match error {
         XlsxError::Password => WorkbookFault::Encrypted,
-        error => WorkbookFault::Damaged(error.to_string()),
+        _ => BROKEN,
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read as _};
 use memchr::memmem::find_iter;
 use zip::ZipArchive;
 
-use super::fault::{WORKBOOK_BYTES_MAX, WorkbookFault};
+use super::fault::{BROKEN, WORKBOOK_BYTES_MAX, WorkbookFault};
 
 /// A workbook that unpacks to more times its size is refused if it is not small.
 const RATIO_MAX: u64 = 200;
@@ -28,7 +28,7 @@ impl WorkbookSize {
         let mut archive = open(workbook)?;
         let mut unpacked = 0_u64;
         for at in 0..archive.len() {
-            let part = archive.by_index_raw(at).map_err(|error| damaged(&error))?;
+            let part = archive.by_index_raw(at).map_err(|_| BROKEN)?;
             if part.encrypted() {
                 return Err(WorkbookFault::Encrypted);
             }
@@ -51,10 +51,10 @@ pub(super) fn check(workbook: &[u8]) -> Result<(), WorkbookFault> {
     let mut archive = open(workbook)?;
     let (mut unpacked, mut bytes) = (0, Vec::new());
     for at in 0..archive.len() {
-        let part = archive.by_index(at).map_err(|error| damaged(&error))?;
+        let part = archive.by_index(at).map_err(|_| BROKEN)?;
         bytes.clear();
         let room = WORKBOOK_BYTES_MAX.saturating_sub(unpacked) + 1;
-        part.take(room).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+        part.take(room).read_to_end(&mut bytes).map_err(|_| BROKEN)?;
         unpacked += bytes.len() as u64;
         check_size(unpacked, workbook.len())?;
         check_counts(&bytes)?;
@@ -63,7 +63,7 @@ pub(super) fn check(workbook: &[u8]) -> Result<(), WorkbookFault> {
 }
 
 fn open(workbook: &[u8]) -> Result<ZipArchive<Cursor<&[u8]>>, WorkbookFault> {
-    let archive = ZipArchive::new(Cursor::new(workbook)).map_err(|error| damaged(&error))?;
+    let archive = ZipArchive::new(Cursor::new(workbook)).map_err(|_| BROKEN)?;
     if archive.len() > PARTS_MAX {
         return Err(WorkbookFault::TooLarge(format!("more than {PARTS_MAX} parts")));
     }
@@ -98,12 +98,8 @@ fn check_counts(part: &[u8]) -> Result<(), WorkbookFault> {
     let is_wide =
         [&b"\xff\xfe"[..], b"\xfe\xff", b"<\0", b"\0<"].iter().any(|s| part.starts_with(s));
     if lies || is_wide {
-        let detail = "a part has other texts than it says, or is in UTF-16".to_owned();
-        return Err(WorkbookFault::Damaged(detail));
+        let why = "a part has other texts than it says, or is in UTF-16";
+        return Err(WorkbookFault::Damaged(why));
     }
     Ok(())
-}
-
-fn damaged(error: &impl ToString) -> WorkbookFault {
-    WorkbookFault::Damaged(error.to_string())
 }

@@ -13,7 +13,7 @@ use crate::spelling::{boolean_word, trimmed};
 use crate::time::read::{InvalidMoment, parse_moment};
 
 /// The errors that a spreadsheet shows instead of a value that it cannot compute.
-const SPREADSHEET_ERRORS: [&str; 12] = [
+const SPREADSHEET_ERRORS: [&str; 19] = [
     "#N/A",
     "#REF!",
     "#VALUE!",
@@ -26,6 +26,13 @@ const SPREADSHEET_ERRORS: [&str; 12] = [
     "#GETTING_DATA",
     "#ERROR!",
     "#FIELD!",
+    "#BLOCKED!",
+    "#BUSY!",
+    "#CONNECT!",
+    "#EXTERNAL!",
+    "#PYTHON!",
+    "#TIMEOUT!",
+    "#UNKNOWN!",
 ];
 
 /// Separators of lists, apart from the one of the table.

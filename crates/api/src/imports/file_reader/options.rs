@@ -29,7 +29,7 @@ pub(crate) struct ReadOptions {
     pub(crate) timezone: Option<Zone>,
     /// The text of a cell that clears its field.
     pub(crate) null: Option<String>,
-    /// The sheet of a workbook; without it, the first one.
+    /// The sheet of a workbook; without it, the first one that is shown.
     pub(crate) sheet: Option<String>,
     pub(crate) context: EntryContext,
     /// The most unpacked bytes.

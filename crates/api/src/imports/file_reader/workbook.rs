@@ -70,7 +70,7 @@ impl WorkbookSource {
     /// Takes rows until some blocks are full.
     pub(super) fn step(&mut self, blocks: &mut Vec<Block>) -> Result<(), FileFault> {
         if let State::Arriving(held, Some(_)) = &mut self.state {
-            let sheet = Sheet::read(std::mem::take(held), self.wanted.as_deref())?;
+            let sheet = Sheet::read(held, self.wanted.as_deref())?;
             self.state = State::Reading(sheet, 0);
         }
         let State::Reading(sheet, taken) = &mut self.state else { return Ok(()) };

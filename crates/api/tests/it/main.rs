@@ -48,6 +48,7 @@ mod health {
     mod get;
 }
 mod imports {
+    mod assignees;
     mod create;
     mod parts;
     mod preview;

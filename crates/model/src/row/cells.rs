@@ -112,6 +112,8 @@ pub(super) enum Form {
     Json,
     /// An address, perhaps in `Name <address>`.
     Address,
+    /// The same, or a name alone.
+    Person,
     /// The state of an issue, also in the words of other desks.
     State,
     /// A custom field of an issue: a map of its type and value.
@@ -151,7 +153,7 @@ impl Form {
                 let value = boolean(word).ok_or_else(|| no_boolean(word))?;
                 out.extend_from_slice(if value { b"true" } else { b"false" });
             }
-            Self::Address => match addresses(IdentityType::Email, text)[..] {
+            Self::Address | Self::Person => match addresses(IdentityType::Email, text)[..] {
                 [address] => write_string(address, out),
                 _ => write_string(word, out),
             },

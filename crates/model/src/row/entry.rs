@@ -7,7 +7,7 @@ use super::addresses::addresses;
 use super::cells::{Cell, CellFault, Form, list, looks_like_list};
 use super::columns::{RowColumns, Source};
 use super::header::{IDENTITIES, RowField};
-use super::issues::oddity;
+use super::issues::{name_field, oddity};
 use crate::error_code::{EntryErrorCode as Code, EntryWarningCode};
 use crate::ids::IdentityKey;
 use crate::json::{Json, ValuePath, parse, write_string};
@@ -97,13 +97,17 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
         let columns = self.columns;
         let mut separator = b'{';
         for (name, source) in &columns.members {
+            let named = self.named_person(source);
+            let name = named.map_or(*name, |field| field.name);
             let before = out.len();
             out.push(separator);
             write_string(name, out);
             out.push(b':');
             let any = match source {
                 Source::Id(column) => self.id(name, *column, out),
-                Source::Cell(column, field) => self.value(None, *column, field, None, out),
+                Source::Cell(column, field) => {
+                    self.value(None, *column, &named.unwrap_or(*field), None, out)
+                }
                 Source::Map(field, keys) => self.map(field, keys, out),
                 Source::Identities(identities) => self.identities(identities, out),
                 Source::Message(column) => self.first_message(*column, out),
@@ -125,6 +129,15 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
                 self.faulty(&ValuePath::Root, *column, (Code::UnknownField, detail));
             }
         }
+    }
+
+    /// The field that a cell of a person fills if it has a name and no address, and if no other
+    /// cell has the name.
+    pub(super) fn named_person(&self, source: &Source) -> Option<RowField> {
+        let Source::Cell(column, field) = source else { return None };
+        let field = name_field(field, (self.cell)(*column).text)?;
+        let other = self.columns.column_of(field.name);
+        other.is_none_or(|column| (self.cell)(column).is_blank()).then_some(field)
     }
 
     /// The text of a cell; `None` if the cell says nothing.

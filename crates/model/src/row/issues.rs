@@ -18,6 +18,7 @@ pub(super) const MESSAGE: &str = "message";
 pub(super) const MESSAGES: &str = "messages";
 const STATE: &str = "state";
 const CREATED_AT: &str = "created_at";
+pub(super) const AUTHOR_EMAIL: &str = "author_email";
 
 const fn field(name: &'static str, form: Form) -> RowField {
     RowField { name, form, of_profile: None }
@@ -36,7 +37,7 @@ static FIELDS: [RowField; 31] = [
     field("app_publish_id", Form::Word),
     field("hs_user_id", Form::Word),
     field("author_name", Form::Text),
-    field("author_email", Form::Address),
+    field(AUTHOR_EMAIL, Form::Address),
     field("assignee_id", Form::Word),
     field("assignee_name", Form::Text),
     field("assignee_email", Form::Address),
@@ -88,8 +89,13 @@ pub(super) fn place(action: Action, name: &str) -> Result<Place, Unplaced> {
     if let Some(key) = key_of_custom_field(name).filter(|_| action != Action::DeleteIssues) {
         return custom_field(key).map_err(Unplaced::Wrong);
     }
-    let found = named(&word, bare)
-        .or_else(|| field_of_issue(&word).and_then(|field| named(&plain(field), field)));
+    let by_word = || match named(&plain(field_of_issue(&word)?), field_of_issue(&word)?)? {
+        Place::Whole(field) if field.form == Form::Address && !word.contains("mail") => {
+            Some(Place::Whole(RowField { form: Form::Person, ..field }))
+        }
+        place => Some(place),
+    };
+    let found = named(&word, bare).or_else(by_word);
     match found {
         Some(Place::Id) => Ok(Place::Id),
         _ if action == Action::DeleteIssues => {
@@ -149,6 +155,13 @@ pub(super) fn custom_field(name: &str) -> Result<Place, String> {
     Ok(Place::Inside(CUSTOM, key.to_owned(), Form::Typed(kind)))
 }
 
+/// The field of the name, if a cell of a person has a name and no address.
+pub(super) fn name_field(field: &RowField, text: &str) -> Option<RowField> {
+    let name = if field.name == AUTHOR_EMAIL { "author_name" } else { "assignee_name" };
+    let is_name = field.form == Form::Person && !text.contains('@');
+    is_name.then_some(RowField { name, form: Form::Text, ..*field })
+}
+
 /// The column that a header lacks and each entry needs, as a sentence.
 pub(super) fn missing(action: Action, has: impl Fn(&'static str) -> bool) -> Option<String> {
     let needed = if action == Action::DeleteIssues { ID } else { CREATED_AT };
@@ -166,7 +179,7 @@ pub(super) fn oddity(form: Form, text: &str) -> Option<(EntryWarningCode, String
             let detail = format!("{} was taken as the state {state}", quoted(text));
             Some((EntryWarningCode::Reduced, detail))
         }
-        Form::Address if text.matches('@').count() != 1 => {
+        Form::Address | Form::Person if text.matches('@').count() != 1 => {
             let detail = format!(
                 "{} is not one e-mail address; names have columns of their own, author_name and \
                  assignee_name",

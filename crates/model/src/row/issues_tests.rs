@@ -85,9 +85,42 @@ fn a_cell_that_has_not_the_type_of_its_column_is_a_fault() {
     ] {
         assert_eq!(entry(&[time, (name, cell)]).1, [pointer]);
     }
-    assert_eq!(entry(&[time, ("Requester", "Ann Lee")]).1, ["suspicious_identity"]);
+    assert_eq!(entry(&[time, ("Requester email", "Ann Lee")]).1, ["suspicious_identity"]);
     assert_eq!(entry(&[time, ("Status", "Closed")]).1, ["reduced"]);
     assert_eq!(entry(&[time, ("Status", "Resolved")]).1, [""; 0]);
+}
+
+#[test]
+fn a_cell_of_a_person_has_an_address_or_a_name() {
+    let time = ("created_at", "2024-01-01T00:00:00Z");
+    for (cells, members, warnings) in [
+        (
+            &[("Requester", "Ann Lee"), ("Assignee", " Bob ")][..],
+            r#""author_name":"Ann Lee","assignee_name":"Bob""#,
+            &[][..],
+        ),
+        (
+            &[("Requester", "Ann <ann@x.org>"), ("Assigned to", "bob@x.org")],
+            r#""author_email":"ann@x.org","assignee_email":"bob@x.org""#,
+            &[],
+        ),
+        // A name that another cell has, too, is not one.
+        (
+            &[("Requester", "ann"), ("Requester name", "Ann Lee")],
+            r#""author_email":"ann","author_name":"Ann Lee""#,
+            &["suspicious_identity"],
+        ),
+        (&[("Requester", "Ann"), ("Requester name", " ")], r#""author_name":"Ann""#, &[]),
+        (&[("author_email", "ann")], r#""author_email":"ann""#, &["suspicious_identity"]),
+        (&[("Agent email", "bob")], r#""assignee_email":"bob""#, &["suspicious_identity"]),
+        (&[("Requester", ""), ("title", "T")], r#""title":"T""#, &[]),
+    ] {
+        let (entry, found) = entry(&[&[time][..], cells].concat());
+        let right = format!(r#"{{"created_at":"2024-01-01T00:00:00Z",{members}}}"#);
+        assert_eq!((entry, found), (right, warnings.iter().map(|w| (*w).to_owned()).collect()));
+    }
+    let fault = entry(&[time, ("Requester", "#N/A")]).1;
+    assert_eq!(fault, ["spreadsheet_error /author_name"]);
 }
 
 #[test]

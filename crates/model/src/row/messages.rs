@@ -9,13 +9,13 @@ use super::addresses::addresses;
 use super::cells::{Cell, Form};
 use super::columns::{RowColumns, Source};
 use super::entry::{Row, RowEntry, RowRules};
-use super::issues::MESSAGES;
+use super::issues::{AUTHOR_EMAIL, MESSAGES};
 use crate::error_code::EntryErrorCode as Code;
 use crate::json::{ValuePath, write_string};
 use crate::profile::{IdentityType, quoted};
 
 /// The cells that each message has of its own.
-const OWN: [&str; 3] = ["created_at", "author_email", "author_name"];
+const OWN: [&str; 3] = ["created_at", AUTHOR_EMAIL, "author_name"];
 
 impl RowColumns {
     /// The id of a row whose next ones may add messages to it. `None` if it has none, or if the
@@ -58,7 +58,7 @@ impl RowColumns {
         RowEntry::Faulty(row.checker.into_faults())
     }
 
-    fn column_of(&self, name: &str) -> Option<usize> {
+    pub(super) fn column_of(&self, name: &str) -> Option<usize> {
         self.members.iter().find_map(|(member, source)| match source {
             Source::Cell(column, _) => (*member == name).then_some(*column),
             _ => None,
@@ -119,6 +119,10 @@ impl<'c, F: Fn(usize) -> Cell<'c>> Row<'_, F> {
             let text = self.own_text(name, column, number)?;
             is_other.then_some(text)
         });
+        let mut members = columns.members.iter();
+        let author = members.find(|(member, _)| *member == AUTHOR_EMAIL);
+        let is_name = author.is_some_and(|(_, source)| self.named_person(source).is_some());
+        let (email, name) = if is_name { (None, email) } else { (email, name) };
         if let Some(text) = created_at {
             out.extend_from_slice(b",\"created_at\":");
             // Validation of the entry finds a text that is not a time.

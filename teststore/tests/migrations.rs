@@ -17,7 +17,7 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "b60d6e71d59f64ad0fe66b47ba17b26543865f05207d628b37dbc703b67250dc",
+        "2e577bdefb1ba99a648508e6f5bdbc0df40312053f1ce8511b4623b2b5f69217",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",

@@ -98,18 +98,33 @@ fn prepared(workdir: &Workdir) -> String {
 
 /// The status, head and body of the answer to a plain request.
 fn http(server: &Server<'_>, method: &str, path: &str, head: &str, body: &[u8]) -> Answer {
+    let mut stream = begun(server, method, path, head, body.len());
+    // A server that refuses early may close before it has read everything.
+    let _ = stream.write_all(body);
+    answer(stream)
+}
+
+/// A request without its body.
+fn begun(
+    server: &Server<'_>,
+    method: &str,
+    path: &str,
+    head: &str,
+    body_bytes: usize,
+) -> TcpStream {
     let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n{head}\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
+         Content-Length: {body_bytes}\r\nConnection: close\r\n\r\n",
         server.key,
-        body.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
-    // A server that refuses early may close before it has read everything.
-    let _ = stream.write_all(body);
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> Answer {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8(answer).unwrap();
@@ -262,6 +277,50 @@ fn while_writes_fail_nothing_is_acknowledged_and_everything_goes_on_afterwards()
         assert!(status.success(), "{status}");
         sound(&workdir, 3, 2 * ENTRIES + 10);
     }
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_an_upload_refuses_it_and_no_import_is_made() {
+    const IMPORTS: &str = "/v2/acme/identity/imports";
+    let workdir = Workdir::new();
+    let key = prepared(&workdir);
+    let server = fragile(&workdir, key.clone());
+    // Rows that hardly compress.
+    let mut number = 1_u64;
+    let mut digits = || {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!("{number:016x}")
+    };
+    let mut name = || (0..12).map(|_| digits()).collect::<String>();
+    let rows: Vec<_> = (0..60_000).map(|n| format!("u{n},{}\n", name())).collect();
+    let body = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\ncreate_core_profiles\r\n\
+         --b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\
+         uid,full_name\n{}\r\n--b--\r\n",
+        rows.concat()
+    );
+    let head = "Content-Type: multipart/form-data; boundary=b\r\n";
+    let usage = || workdir.good(&["domain", "list", "--usage"]);
+    let nothing = usage();
+    let mut stream = begun(&server, "POST", IMPORTS, head, body.len());
+    let (first, rest) = body.as_bytes().split_at(body.len() * 2 / 3);
+    stream.write_all(first).unwrap();
+    until("blocks are staged", || usage() != nothing);
+    FAULTS[0].begin(&workdir);
+    let _ = stream.write_all(rest);
+    assert_unavailable(&answer(stream));
+    FAULTS[0].end(&workdir);
+    until_ready(&server, 200);
+    // The blocks could not be discarded while the disk was full. They wait for a purge.
+    server.kill();
+    workdir.good(&["check"]);
+    let server = fragile(&workdir, key);
+    let list = http(&server, "GET", IMPORTS, "", b"");
+    assert_eq!(list.json()["total-hits"], 0, "{list:?}");
+    let again = http(&server, "POST", IMPORTS, head, body.as_bytes());
+    assert_eq!((again.status, &again.json()["counts"]["total"]), (201, &60_000.into()));
+    server.kill();
+    workdir.good(&["check"]);
 }
 
 /// The ids in the results of a task, in order.

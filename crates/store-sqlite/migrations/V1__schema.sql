@@ -301,7 +301,7 @@ CREATE UNIQUE INDEX imports_of_files ON imports (domain_id, family, digest) WHER
 
 -- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
 -- the id that the task will have; accepting it removes the row here in the same transaction.
--- `touched_at` is when the last block came, 0 once nobody sends any more.
+-- `touched_at` is the last sign that the upload continues, 0 once nobody sends any more.
 CREATE TABLE uploads (
     domain_id   INTEGER NOT NULL,
     id          TEXT    NOT NULL,

@@ -196,7 +196,8 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
             limits_are_stored_with_their_domain,
             a_domain_may_have_as_many_unfinished_tasks_as_its_quota;
         uploads: discarding_removes_an_upload_that_no_task_accepted,
-            an_abandoned_upload_is_purged_block_by_block;
+            an_abandoned_upload_is_purged_block_by_block,
+            an_upload_of_several_tasks_lives_while_it_continues;
         imports: random_filters_list_the_imports_that_a_naive_reading_finds,
             cancelling_an_import_ends_its_unfinished_tasks;
         import_repeats: a_dry_import_has_one_run_that_it_names,

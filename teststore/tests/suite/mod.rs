@@ -91,6 +91,7 @@ macro_rules! store_suite {
             an_accepted_upload_cannot_be_discarded_or_continued,
             an_upload_with_missing_blocks_is_refused,
             an_abandoned_upload_is_purged_block_by_block,
+            an_upload_of_several_tasks_lives_while_it_continues,
             deleting_a_domain_removes_its_uploads,
             a_refused_task_leaves_its_upload_staged,
         );

@@ -140,6 +140,37 @@ pub(crate) async fn an_abandoned_upload_is_purged_block_by_block(store: Arc<dyn 
     assert_eq!(first_block(&store, &acme, "t").await, None);
 }
 
+pub(crate) async fn an_upload_of_several_tasks_lives_while_it_continues(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let (mut first, mut second) = (whole(&acme, "first"), whole(&acme, "second"));
+    stage(&store, &acme, &mut first, 2).await;
+    let extend = async |ids: &[&str], millis| {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        store.extend_staged(acme.id, ids, later(millis)).await
+    };
+    for halves in 1..5 {
+        assert!(!store.purge_expired(later(halves * HALF_HOUR)).await.unwrap());
+        extend(&["first"], halves * HALF_HOUR).await.unwrap();
+    }
+    let block = second.blocks.remove(0);
+    stage_at(&store, &acme, "second", &[block], 3 * HOUR - 1).await.unwrap();
+    second.staged = 1;
+    extend(&["first", "second"], 3 * HOUR - 1).await.unwrap();
+    assert_sound(&store).await;
+    assert!(!store.purge_expired(later(4 * HOUR - 2)).await.unwrap());
+    store.create_task(first).await.unwrap();
+    // A task that was accepted is not an upload, and one that is being purged has ended.
+    assert_lost(&extend(&["first", "second"], 4 * HOUR - 2).await);
+    assert_lost(&extend(&["unknown"], 0).await);
+    extend(&["second"], 3 * HOUR).await.unwrap();
+    assert!(store.purge_expired(later(4 * HOUR)).await.unwrap(), "nothing came for an hour");
+    assert_lost(&extend(&["second"], 4 * HOUR).await);
+    while store.purge_expired(later(4 * HOUR)).await.unwrap() {}
+    assert_eq!(first_block(&store, &acme, "second").await, None);
+    assert_lost(&store.create_task(second).await);
+    assert_sound(&store).await;
+}
+
 pub(crate) async fn deleting_a_domain_removes_its_uploads(store: Arc<dyn Store>) {
     let [acme, other] = [domain(&store, "acme").await, domain(&store, "other").await];
     let (mut gone, mut kept) = (whole(&acme, "t"), whole(&other, "t"));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
+use caseload_model::time::UnixMillis;
 use caseload_store::{PackedBlock, StagePayload, StoreError, unpacked_size};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -24,6 +25,9 @@ use crate::state::AppState;
 const STAGED_FROM_BYTES: usize = 2 << 20;
 /// The bytes of compressed blocks of one commit. It may exceed this by one block.
 const COMMIT_BYTES: usize = 1 << 20;
+/// How often the store notes that an upload continues. Without that, it gives up an upload after
+/// an hour.
+const NOTE_EVERY_MS: i64 = 15 * 60 * 1000;
 
 /// The blocks of one payload, or of one file.
 #[derive(Debug)]
@@ -41,8 +45,8 @@ pub(crate) struct Staging {
     buffered_bytes: usize,
     /// The memory of the buffered blocks and of those of the running commit.
     memory: Memory,
-    /// Whether the store has blocks, or is about to.
-    has_staged: bool,
+    /// When the store last noted that the upload continues; `None` if it has no blocks of it.
+    noted_at: Option<UnixMillis>,
     commit: Option<Commit>,
 }
 
@@ -80,7 +84,7 @@ impl Staging {
             buffered: VecDeque::new(),
             buffered_bytes: 0,
             memory: state.memory.overdraw(Some(caller.domain_id), 0),
-            has_staged: false,
+            noted_at: None,
             commit: None,
         }
     }
@@ -112,7 +116,7 @@ impl Staging {
 
     /// Notes that the store has accepted the tasks, so that nothing is to be discarded.
     pub(crate) fn set_accepted(&mut self) {
-        self.has_staged = false;
+        self.noted_at = None;
     }
 
     /// Takes the next blocks, none of which has entries of two tasks. Waits for the store if there
@@ -130,7 +134,7 @@ impl Staging {
         let config = self.state.config.clone();
         let is_full = total > config.uploads_bytes_held;
         let is_long = self.buffered_bytes > STAGED_FROM_BYTES.min(config.upload_bytes_held);
-        if !self.has_staged && !is_long && !is_full {
+        if self.noted_at.is_none() && !is_long && !is_full {
             return Ok(());
         }
         loop {
@@ -186,15 +190,35 @@ impl Staging {
             bytes += block.bytes.len();
             blocks.push(block);
         }
-        self.has_staged = true;
+        let (task_id, now) = (self.parts[at].task_id.clone(), self.state.clock.now());
+        self.noted_at.get_or_insert(now);
         self.parts[at].staged += blocks.len() as u32;
         self.buffered_bytes -= bytes;
-        let (task_id, now) = (self.parts[at].task_id.clone(), self.state.clock.now());
         let (domain, key) = (self.domain, Some(self.key.clone()));
         let command = StagePayload { domain, key, task_id, blocks, now };
         let store = self.state.store.clone();
         let done = tokio::spawn(async move { store.stage_payload(command).await });
         self.commit = Some(Commit { bytes, done });
+    }
+
+    /// Has the store note now and then that the upload continues. Without this, it would give up
+    /// the tasks that get no more blocks.
+    pub(super) async fn extend(&mut self) -> Result<(), Problem> {
+        let now = self.state.clock.now();
+        if self.noted_at.is_none_or(|noted_at| now.0 < noted_at.0.saturating_add(NOTE_EVERY_MS)) {
+            return Ok(());
+        }
+        // Its blocks are of the upload, too.
+        self.wait_for_commit().await?;
+        self.state.store.extend_staged(self.domain, self.staged_ids(), now).await?;
+        self.noted_at = Some(now);
+        Ok(())
+    }
+
+    /// The tasks of which the store has blocks.
+    fn staged_ids(&self) -> Vec<String> {
+        let staged = self.parts.iter().filter(|part| part.staged > 0);
+        staged.map(|part| part.task_id.clone()).collect()
     }
 
     /// Waits for the running commit.
@@ -217,10 +241,8 @@ impl Drop for Staging {
         };
         self.state.upload_memory.remove(self.buffered_bytes + bytes);
         let runtime = tokio::runtime::Handle::try_current();
-        let Some(runtime) = runtime.ok().filter(|_| self.has_staged) else { return };
-        let (store, domain) = (self.state.store.clone(), self.domain);
-        let staged = std::mem::take(&mut self.parts).into_iter().filter(|part| part.staged > 0);
-        let ids: Vec<_> = staged.map(|part| part.task_id).collect();
+        let Some(runtime) = runtime.ok().filter(|_| self.noted_at.is_some()) else { return };
+        let (store, domain, ids) = (self.state.store.clone(), self.domain, self.staged_ids());
         runtime.spawn(async move {
             // Discarding must follow the commit, or its blocks would remain.
             if let Some(running) = running {

@@ -144,6 +144,7 @@ impl<R: BlockReader> Upload<R> {
     /// Begins to compress the full blocks. Waits for all but the last few compressions, so that a
     /// fast client cannot outrun the compression or the store.
     pub(crate) async fn settle(&mut self) -> Result<(), Problem> {
+        self.staging.extend().await?;
         if self.full.is_empty() {
             return Ok(());
         }

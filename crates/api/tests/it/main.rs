@@ -52,6 +52,7 @@ mod imports {
     mod create;
     mod parts;
     mod preview;
+    mod slow;
     mod support;
 }
 mod issues {

@@ -259,6 +259,7 @@ impl Payloads for ScriptedStore {
 
 impl Submit for ScriptedStore {
     unscripted! {
+        extend_staged(domain: DomainId, task_ids: Vec<String>, now: UnixMillis) -> ();
         stored_answer(domain: DomainId, key: &str)
             -> Option<([u8; 32], StoredAnswer)>;
         list_tasks(request: ListTasks) -> TaskPage;

@@ -4,6 +4,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
 
 use super::Backend;
@@ -39,6 +40,15 @@ impl<B: Backend> Submit for B {
             failpoint::reached(Failpoint::StageAfterCommit);
             Ok(())
         })
+    }
+
+    fn extend_staged(
+        &self,
+        domain: DomainId,
+        task_ids: Vec<String>,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, ()> {
+        self.write_in(domain, move |tx| rules::extend(&tx, &task_ids, now))
     }
 
     fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {

@@ -36,6 +36,15 @@ pub trait Submit: Payloads {
     /// memory whole. Each call is a small commit of its own.
     /// [`StoreError::AlreadyExists`](super::StoreError) if there is a task of that id.
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()>;
+    /// Notes that the upload of these tasks continues. Without this, their blocks are given up an
+    /// hour after the last block of their task. [`StoreError::UploadLost`](super::StoreError) if
+    /// blocks are gone.
+    fn extend_staged(
+        &self,
+        domain: DomainId,
+        task_ids: Vec<String>,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, ()>;
     /// Removes the blocks that were staged for a task that will not be created. Does nothing if the
     /// task was created.
     fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()>;

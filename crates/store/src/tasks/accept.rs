@@ -223,6 +223,15 @@ pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), Store
     Ok(())
 }
 
+/// Notes that the upload of these tasks continues.
+pub fn extend(store: &impl TaskStore, ids: &[String], now: UnixMillis) -> Result<(), StoreError> {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let touch = "UPDATE uploads SET touched_at = ?3
+                 WHERE domain_id = ?1 AND id = ANY (?2) AND touched_at > 0";
+    let changed = store.change(touch, values![store.domain(), ids, now])?;
+    if changed < ids.len() as u64 { Err(StoreError::UploadLost) } else { Ok(()) }
+}
+
 /// Removes some blocks of an upload, or the upload itself once it has none left; false if there is
 /// no such upload.
 pub fn discard_step(store: &impl TaskStore, id: &str) -> Result<bool, StoreError> {

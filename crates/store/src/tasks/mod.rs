@@ -19,7 +19,7 @@ mod retry_payload;
 mod statements;
 mod task_limits;
 
-pub use accept::{accept, already_exists, discard_step, stage, unfinished};
+pub use accept::{accept, already_exists, discard_step, extend, stage, unfinished};
 pub use apply::{
     CHUNK_WORK_MAX, ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run,
     read_chunk, read_slice, store_planned, write_chunk,

@@ -15,7 +15,7 @@ use crate::{StoreError, attachments, dry_run, values};
 
 /// Milliseconds that a download may go on after its records have expired.
 const GRACE_MS: i64 = 3_600_000;
-/// Milliseconds after which an upload without a new block is given up.
+/// Milliseconds after which an upload is given up if there is no sign that it continues.
 const UPLOAD_IDLE_MS: i64 = 3_600_000;
 /// How long a staged file waits for its message, in milliseconds.
 const STAGED_MS_MAX: i64 = 3_600_000;

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "2e577bdefb1ba99a648508e6f5bdbc0df40312053f1ce8511b4623b2b5f69217",
+        "f00a24631ea94752c47c3844a456a3d20597d23baa79267eebb0c3af1714cff4",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "71c026c923e966a0d4e92a39d110643bc54b3535413d0d6940e170f1d0f1545f",
+        "3064642128234c9e0aa7f5392fb6464ee68e93b663b943233c2ece2ec70a4807",
     ),
 ];
 

@@ -1,6 +1,8 @@
 //! The result and error records of a task: one per entry, as JSON lines. Wire form: docs/api.md,
 //! "Results and errors". Records are collected per chunk and stored exactly as they will be served.
 
+use std::borrow::Cow;
+
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{self, Json, ValuePath};
@@ -88,6 +90,13 @@ impl EntryWarning {
     ) -> Self {
         Self { code, pointer: path.pointer(), detail, value: shown_value(value) }
     }
+
+    /// The warning about an entry whose record an earlier entry of the file has changed. `field`
+    /// names the record; `advice` begins in the imperative.
+    pub(crate) fn repeated(field: &str, value: &Json<'_>, record: &str, advice: &str) -> Self {
+        let detail = format!("an earlier entry of the file has changed {record} already: {advice}");
+        Self::new(EntryWarningCode::RepeatedId, &ValuePath::field(field), detail, value)
+    }
 }
 
 /// The records that an entry names, as far as it can be read.
@@ -121,6 +130,18 @@ pub struct PreparedEntry<T> {
     pub item: Result<T, Rejection>,
     /// Oddities that validation found. The record has them if the entry succeeds.
     pub warnings: Vec<EntryWarning>,
+}
+
+impl<T> PreparedEntry<T> {
+    /// Its warnings and further ones, as many as are listed.
+    pub(crate) fn warnings_and(&self, further: &[EntryWarning]) -> Cow<'_, [EntryWarning]> {
+        if further.is_empty() {
+            return Cow::Borrowed(&self.warnings);
+        }
+        let mut all = [&self.warnings, further].concat();
+        all.truncate(WARNINGS_MAX);
+        Cow::Owned(all)
+    }
 }
 
 /// The records of several entries in a row, as JSON lines, and how many succeeded and failed.

@@ -46,6 +46,7 @@ fn import(entries: &[String]) -> Vec<Issue> {
         free_ids: Vec::new(),
         stored: HashMap::new(),
         earlier: HashMap::new(),
+        changed: None,
         taken_timestamps: TakenTimestamps::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);

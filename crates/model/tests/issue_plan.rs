@@ -93,6 +93,7 @@ impl Naive {
             free_ids,
             stored,
             earlier: HashMap::new(),
+            changed: None,
             taken_timestamps: TakenTimestamps::new(taken.last().copied().map(UnixMillis)),
         }
     }

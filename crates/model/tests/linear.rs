@@ -140,6 +140,7 @@ fn context(stored: HashMap<u64, StoredIssue>) -> ImportContext {
         free_ids: Vec::new(),
         stored,
         earlier: HashMap::new(),
+        changed: None,
         taken_timestamps: TakenTimestamps::new(Some(UnixMillis(5))),
     }
 }

@@ -367,8 +367,8 @@ CREATE TABLE record_blocks (
     PRIMARY KEY (domain_id, task_id, kind, first_index)
 );
 
--- Dry runs of more than one chunk: a task, or an import with all its tasks. `ended_at` is set once
--- no entry is left; then their state is purged.
+-- Runs with a state: dry runs of more than one chunk, which are a task or an import with all its
+-- tasks, and imports of issues. `ended_at` is set once no entry is left; then the state is purged.
 CREATE TABLE dry_runs (
     domain_id  BIGINT NOT NULL,
     id         BYTEA  NOT NULL,
@@ -378,8 +378,9 @@ CREATE TABLE dry_runs (
 
 CREATE INDEX dry_runs_ended ON dry_runs (domain_id, ended_at) WHERE ended_at IS NOT NULL;
 
--- The state that the entries of a dry run so far would have left. The first byte of a key is its
--- kind; the first byte of a value is 1, or 0 if the record would be gone.
+-- The state that the entries of a dry run so far would have left, or the ids of the issues that an
+-- import has changed. The first byte of a key is its kind; the first byte of a value is 1, or 0 if
+-- the record would be gone.
 CREATE TABLE dry_run_state (
     domain_id  BIGINT NOT NULL,
     run_id     BYTEA  NOT NULL,

@@ -336,8 +336,8 @@ CREATE TABLE record_blocks (
     UNIQUE (domain_id, task_id, kind, first_index)
 ) STRICT;
 
--- Dry runs of more than one chunk: a task, or an import with all its tasks. `ended_at` is set once
--- no entry is left; then their state is purged.
+-- Runs with a state: dry runs of more than one chunk, which are a task or an import with all its
+-- tasks, and imports of issues. `ended_at` is set once no entry is left; then the state is purged.
 CREATE TABLE dry_runs (
     domain_id  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
@@ -347,8 +347,9 @@ CREATE TABLE dry_runs (
 
 CREATE INDEX dry_runs_ended ON dry_runs (ended_at) WHERE ended_at IS NOT NULL;
 
--- The state that the entries of a dry run so far would have left. The first byte of a key is its
--- kind; the first byte of a value is 1, or 0 if the record would be gone.
+-- The state that the entries of a dry run so far would have left, or the ids of the issues that an
+-- import has changed. The first byte of a key is its kind; the first byte of a value is 1, or 0 if
+-- the record would be gone.
 CREATE TABLE dry_run_state (
     domain_id  INTEGER NOT NULL,
     run_id     TEXT    NOT NULL,

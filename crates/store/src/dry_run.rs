@@ -1,8 +1,9 @@
 //! The state that the earlier entries of a dry run would have left, laid over the stored state:
-//! each slice is planned on it. A run is a task, or all tasks of an import. The state outlives a
-//! chunk: it is stored with the chunk's records, and a later chunk reads the rows that its entries
-//! name. Nothing else reads it, and it is purged once the run has ended. Invariant: a row that a
-//! chunk read or changed is the newest one.
+//! each slice is planned on it. A run is a task, or all tasks of an import. A real import of issues
+//! has a state, too: the ids of the issues that it has changed. The state outlives a chunk: it is
+//! stored with the chunk's records, and a later chunk reads the rows that its entries name. Nothing
+//! else reads it, and it is purged once the run has ended. Invariant: a row that a chunk read or
+//! changed is the newest one.
 
 use std::collections::HashMap;
 
@@ -24,6 +25,8 @@ pub(crate) enum Part {
     Instant = 5,
     /// The state of the domain that its issues share.
     Domain = 6,
+    /// Ids of the issues that an import has changed.
+    ChangedIssues = 7,
 }
 
 /// A row of the state: its key, and its value; `None` if the record is gone.

@@ -47,6 +47,7 @@ pub(crate) fn plan(
         free_ids: Vec::new(),
         stored: stored.iter().map(|record| (record.columns.id, of_store(record))).collect(),
         earlier: HashMap::new(),
+        changed: None,
         taken_timestamps: TakenTimestamps::new(taken().max()),
     };
     loop {

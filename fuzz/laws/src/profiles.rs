@@ -98,7 +98,7 @@ fn of_others(block: &Block) {
     upserts(block);
     let patches = prepare_app_updates(block);
     check(block, &patches);
-    let plan = plan_app_updates(bytes, &patches, &HashMap::new(), false);
+    let plan = plan_app_updates(bytes, &patches, &HashMap::new(), None, false);
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
     recorded(&plan.records, count);
     let ids = prepare_core_gets(block);

@@ -212,7 +212,7 @@ fn app_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
     check(&block, &entries);
     let plan = |fields: &[u8]| {
         let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
-        let plan = plan_app_updates(&block.bytes, &entries, &records, false);
+        let plan = plan_app_updates(&block.bytes, &entries, &records, None, false);
         recorded(&plan.records, 1);
         plan
     };
@@ -242,7 +242,7 @@ fn app_changes_nothing(fields: &[u8]) {
         panic!("the result of a get is not an update: {rejected:?}");
     }
     let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
-    let plan = plan_app_updates(&block.bytes, &entries, &records, false);
+    let plan = plan_app_updates(&block.bytes, &entries, &records, None, false);
     assert_eq!(outcome(&plan.records).as_deref(), Some("unchanged"));
 }
 

@@ -112,38 +112,97 @@ pub(crate) async fn a_dry_import_promises_the_outcomes_of_the_import(store: Arc<
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_entry_is_warned_of_a_profile_that_an_earlier_task_changed(
+/// The indexes of the entries that are warned of a repeat, each with the place and the value.
+async fn repeats(store: &Arc<dyn Store>, of: &Domain, import: &str) -> Vec<(u64, String)> {
+    let mut found = Vec::new();
+    for task in (0..TASKS).map(|n| format!("{import}-{n}")) {
+        for line in results(store, of.id, &task).await {
+            let record: Value = serde_json::from_str(&line).unwrap();
+            let warnings = record["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+            for warning in warnings.iter().filter(|warning| warning["code"] == "repeated_id") {
+                let (at, value) = (warning["pointer"].as_str().unwrap(), &warning["value"]);
+                found.push((record["index"].as_u64().unwrap(), format!("{at} {value}")));
+            }
+        }
+    }
+    found
+}
+
+pub(crate) async fn an_entry_is_warned_of_a_record_that_an_earlier_task_changed(
     store: Arc<dyn Store>,
 ) {
-    let acme = domain(&store, "acme").await;
-    let entry = |uid: &str, age: u8| format!(r#"{{"identities":[{{"uid":"{uid}"}}],"age":{age}}}"#);
-    run(&store, &acme, "before", Action::UpsertCoreProfiles, &[entry("a", 1), entry("b", 1)]).await;
-    let parts = [
-        vec![entry("a", 2), entry("b", 1), entry("c", 1)],
-        vec![entry("b", 2)],
-        vec![entry("a", 2), entry("c", 5)],
-        vec![entry("d", 1)],
-    ];
-    let parts: Vec<&[String]> = parts.iter().map(Vec::as_slice).collect();
-    for dry_run in [true, false] {
-        let id = if dry_run { "dry" } else { "real" };
-        let command = import_of(&acme, id, Action::UpsertCoreProfiles, &parts);
-        create(&store, CreateImport { dry_run, now: NOW, ..command }).await;
-        for _ in 0..TASKS {
-            assert_eq!(run_one(&store).await.status, TaskStatus::Completed);
+    let core = |uid: &str, age: u8| format!(r#"{{"identities":[{{"uid":"{uid}"}}],"age":{age}}}"#);
+    let app = |pid: &str, age: u8| format!(r#"{{"pid":"{pid}","user_level":{age}}}"#);
+    let issue =
+        |id: &str, n: u8| format!(r#"{{"id":{id},"created_at":170000000000{n},"title":"t{n}"}}"#);
+    let made = |pid: &str| format!(r#"{{"hs_user_id":"{pid}","created_at":1700000000000}}"#);
+    // The greatest id that an issue may have has no neighbour that counts for the next one.
+    let [a, b, c, d] = ["70001", "1", "9007199254740991", "2"];
+    let record = |action: Action, name: &str, n: u8| match action {
+        Action::UpdateAppProfiles => app(name, n),
+        Action::ImportIssues => issue(name, n),
+        _ => core(name, n),
+    };
+    for (action, upsert, [a, b, c, d], at) in [
+        (Action::UpsertCoreProfiles, false, ["a", "b", "c", "d"], "/identities"),
+        (Action::UpdateAppProfiles, false, ["a", "b", "c", "d"], "/pid"),
+        (Action::ImportIssues, true, [a, b, c, d], "/id"),
+        (Action::ImportIssues, false, [a, b, c, d], "/id"),
+    ] {
+        let name = format!("{}-{upsert}", action.as_str().replace('_', "-"));
+        let acme = domain(&store, &name).await;
+        let of = |name: &str, n: u8| record(action, name, n);
+        if action == Action::UpdateAppProfiles {
+            let people = [a, b, c, d].map(made);
+            run(&store, &acme, "people", Action::ImportIssues, &people).await;
         }
-        let warned: Vec<(u64, String)> = outcomes(&store, &acme, id)
-            .await
-            .iter()
-            .filter_map(|record| {
-                let code = record["warnings"][0]["code"].as_str()?;
-                Some((record["index"].as_u64()?, code.to_owned()))
-            })
-            .collect();
-        let wanted = [4, 5].map(|index| (index, "repeated_id".to_owned()));
-        assert_eq!(warned, wanted, "{id}");
-        let import = store.import(acme.id, Action::UpsertCoreProfiles.family(), id).await.unwrap();
-        assert_eq!(import.unwrap().warnings(), 2);
+        let before = [of(b, 1)];
+        run(&store, &acme, "before", action, &before).await;
+        // Only an upsert changes an issue again.
+        let again = if action == Action::ImportIssues && !upsert { 2 } else { 3 };
+        let parts = [
+            vec![of(a, 2), of(b, 1), of(c, 2), of(a, again)],
+            vec![of(b, 1)],
+            vec![of(a, again), of(c, again)],
+            vec![of(d, 1)],
+        ];
+        let parts: Vec<&[String]> = parts.iter().map(Vec::as_slice).collect();
+        for dry_run in [true, false] {
+            let id = if dry_run { "dry" } else { "real" };
+            let command = import_of(&acme, id, action, &parts);
+            create(&store, CreateImport { dry_run, upsert, now: NOW, ..command }).await;
+            for _ in 0..TASKS {
+                let task = run_one(&store).await;
+                let errors = errors(&store, acme.id, &task.id).await;
+                assert_eq!((task.status, &errors[..]), (TaskStatus::Completed, &[][..]));
+            }
+            let repeats = repeats(&store, &acme, id).await;
+            assert_eq!(repeats.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [3, 5, 6]);
+            assert!(repeats.iter().all(|(_, about)| about.starts_with(at)), "{repeats:?}");
+            let import = store.import(acme.id, action.family(), id).await.unwrap().unwrap();
+            assert_eq!(import.warnings(), 3, "{name}, {id}");
+        }
     }
+    assert_sound(&store).await;
+    // The state of all of them goes with the next purge.
+    while store.purge_expired(later(10)).await.unwrap() {}
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn only_a_file_is_warned_of_repeated_issues(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let issue = |id: u32| format!(r#"{{"id":{id},"created_at":17000000000{id:02}}}"#);
+    let twice = [issue(1), issue(1)];
+    assert_eq!(run(&store, &acme, "task", Action::ImportIssues, &twice).await.warnings, 0);
+    // Ids that the store gave are repeated, too; those of another file are not.
+    let part = [r#"{"created_at":1700000000005}"#.to_owned(), issue(1)];
+    let again = [r#"{"id":2,"created_at":1700000000005}"#.to_owned(), issue(1)];
+    let parts: [&[String]; 4] = [&part, &again, &[issue(9)], &[issue(10)]];
+    let command = import_of(&acme, "file", Action::ImportIssues, &parts);
+    create(&store, CreateImport { upsert: true, ..command }).await;
+    for _ in 0..TASKS {
+        assert_eq!(run_one(&store).await.counts.failed, 0);
+    }
+    assert_eq!(repeats(&store, &acme, "file").await, [(2, "/id 2".to_owned())]);
     assert_sound(&store).await;
 }

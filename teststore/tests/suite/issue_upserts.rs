@@ -86,6 +86,7 @@ impl Naive {
             free_ids: Vec::new(),
             stored: stored.collect(),
             earlier: HashMap::new(),
+            changed: None,
             taken_timestamps,
         }
     }

@@ -97,7 +97,8 @@ macro_rules! store_suite {
         );
         $crate::store_suite!(@ $open, dry_imports:
             a_dry_import_promises_the_outcomes_of_the_import,
-            an_entry_is_warned_of_a_profile_that_an_earlier_task_changed,
+            an_entry_is_warned_of_a_record_that_an_earlier_task_changed,
+            only_a_file_is_warned_of_repeated_issues,
         );
         $crate::store_suite!(@ $open, imports:
             an_import_is_created_whole_and_runs_in_the_order_of_its_file,

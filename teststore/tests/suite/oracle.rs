@@ -60,6 +60,7 @@ impl Oracle {
             free_ids: Vec::new(),
             stored: HashMap::new(),
             earlier: HashMap::new(),
+            changed: None,
             taken_timestamps: TakenTimestamps::new(None),
         };
         let block = block(entries, 0);

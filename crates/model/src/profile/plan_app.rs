@@ -2,10 +2,11 @@
 //! the records of all entries. Entries take effect in order, each on the outcome of those before
 //! it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use super::changes::write_changes;
+use super::checker::quoted;
 use super::clean::{Digits, cleaned_json};
 use super::field::APP;
 use super::merge::{Lists, Update, update};
@@ -13,8 +14,8 @@ use super::plan_get::missing;
 use super::prepare::AppPatch;
 use super::rejected::{merge_faults, refuse};
 use super::stored::StoredRecord;
-use crate::json;
-use crate::record::{ChunkRecords, PreparedEntry};
+use crate::json::{self, Json};
+use crate::record::{ChunkRecords, EntryWarning, PreparedEntry};
 use crate::task::Action;
 
 /// The changes of a slice of app profile updates.
@@ -34,12 +35,14 @@ pub fn named_app_profile(prepared: &PreparedEntry<AppPatch>) -> Option<&str> {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
-/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way and
-/// not written; its records have the changes.
+/// that [`named_app_profile`] finds in them, if it exists. `earlier` are the profiles that earlier
+/// entries of the file have changed; without it, no entry is warned of a repeat. A dry run is
+/// planned in the same way and not written; its records have the changes.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<AppPatch>],
     records: &HashMap<String, Vec<u8>, S>,
+    earlier: Option<&BTreeSet<&str>>,
     dry_run: bool,
 ) -> AppUpdatePlan {
     let action = Action::UpdateAppProfiles;
@@ -62,6 +65,9 @@ pub fn plan_app_updates<S: BuildHasher>(
             Ok(_) => update(&APP, &StoredRecord::of(&APP, fields), &patch, Lists::Replace),
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
         };
+        let is_repeat =
+            |earlier: &&BTreeSet<&str>| changed.contains_key(pid) || earlier.contains(pid);
+        let repeat = earlier.filter(is_repeat).map(|_| repeated(pid));
         let mut changes = Vec::new();
         let outcome = match merged {
             Ok(Update::Unchanged) => "unchanged",
@@ -77,7 +83,7 @@ pub fn plan_app_updates<S: BuildHasher>(
                 continue;
             }
         };
-        out.outcome(entry, outcome, &prepared.warnings, |out| {
+        out.outcome(entry, outcome, &prepared.warnings_and(repeat.as_slice()), |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
             out.append(&mut changes);
@@ -85,4 +91,11 @@ pub fn plan_app_updates<S: BuildHasher>(
     }
     let changed = changed.into_iter().map(|(pid, fields)| (pid.to_owned(), fields)).collect();
     AppUpdatePlan { changed, records: out }
+}
+
+/// The warning about an entry whose profile an earlier entry of the file has changed.
+fn repeated(pid: &str) -> EntryWarning {
+    let profile = format!("app profile {}", quoted(pid));
+    let value = Json::String(pid.into());
+    EntryWarning::repeated("pid", &value, &profile, "give each profile one entry")
 }

@@ -26,7 +26,7 @@ use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, ValuePath};
 use crate::payload::Entry;
 use crate::record::{
-    ChunkRecords, EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection, WARNINGS_MAX,
+    ChunkRecords, EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection,
 };
 use crate::task::Action;
 
@@ -79,7 +79,7 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
     };
     let mut out = ChunkRecords::default();
     for prepared in entries {
-        let PreparedEntry { entry, warnings, .. } = prepared;
+        let entry = &prepared.entry;
         let planned = match &prepared.item {
             Ok(patch) => planner.apply(entry, patch),
             Err(rejected) => Err(planner.rejected(entry, rejected)),
@@ -87,10 +87,9 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
         match planned {
             Ok((id, outcome)) => {
                 planner.warn_of_repeat(entry, id, outcome);
-                let mut all = [warnings.as_slice(), &planner.joins].concat();
-                all.truncate(WARNINGS_MAX);
+                let warnings = prepared.warnings_and(&planner.joins);
                 planner.joins.clear();
-                out.outcome(entry, outcome, &all, |out| {
+                out.outcome(entry, outcome, &warnings, |out| {
                     write_id(id, out);
                     if let Some(changes) = &mut planner.changes {
                         out.append(changes);
@@ -154,13 +153,8 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             let json = prepared_json(self.payload, entry);
             let field = if has_core_id(&json) { self.action.id_field() } else { "identities" };
             let value = json.get(field).cloned().unwrap_or(Json::Null);
-            let detail = format!(
-                "an earlier entry of the file has changed {} already: give each person one entry, \
-                 and two people identities of their own",
-                name_of(id)
-            );
-            let code = EntryWarningCode::RepeatedId;
-            self.joins.push(EntryWarning::new(code, &ValuePath::field(field), detail, &value));
+            let advice = "give each person one entry, and two people identities of their own";
+            self.joins.push(EntryWarning::repeated(field, &value, &name_of(id), advice));
         } else if outcome != "unchanged" {
             self.changed.insert(id);
         }

@@ -380,7 +380,7 @@ fn updates_of_an_app_profile_apply_in_sequence() {
         ("q".to_owned(), br#""city":"X""#.to_vec()),
     ]);
     let AppUpdatePlan { changed, records } =
-        plan_app_updates(&block.bytes, &prepare_app_updates(&block), &records, false);
+        plan_app_updates(&block.bytes, &prepare_app_updates(&block), &records, None, false);
     let given = outcomes(&records);
     assert_eq!(
         given.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(),

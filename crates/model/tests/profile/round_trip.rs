@@ -236,7 +236,8 @@ proptest! {
         let entry = format!("{{{}}}", members.join(","));
         let sent = block([&entry]);
         let mut records = HashMap::from([("p".to_owned(), Vec::new())]);
-        let plan = plan_app_updates(&sent.bytes, &prepare_app_updates(&sent), &records, false);
+        let prepared = prepare_app_updates(&sent);
+        let plan = plan_app_updates(&sent.bytes, &prepared, &records, None, false);
         prop_assert_eq!(plan.records.failed, 0);
         records.extend(plan.changed);
         let profile = StoredAppProfile {
@@ -254,7 +255,8 @@ proptest! {
         let table = row_of(action, &shown, false);
         let spread = row_of(action, &shown, true);
         let again = block([String::from_utf8(shown).unwrap(), table, spread]);
-        let plan = plan_app_updates(&again.bytes, &prepare_app_updates(&again), &records, false);
+        let prepared = prepare_app_updates(&again);
+        let plan = plan_app_updates(&again.bytes, &prepared, &records, None, false);
         prop_assert_eq!(outcomes(&plan.records), unchanged(3));
     }
 }

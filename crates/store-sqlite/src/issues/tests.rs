@@ -90,6 +90,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         free_ids: Vec::new(),
         stored: HashMap::new(),
         earlier: HashMap::new(),
+        changed: None,
         taken_timestamps: TakenTimestamps::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);

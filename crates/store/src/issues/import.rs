@@ -31,6 +31,10 @@ pub struct Import {
     mode: ImportMode,
     /// Of a dry run: the state that its earlier entries would have left.
     pub(crate) dry_run: Option<DryRunState>,
+    /// Whether the entries are those of a file.
+    is_file: bool,
+    /// Of a file that is imported for real: the issues that its entries have changed.
+    pub(crate) changed: Option<DryRunState>,
     /// The state of the domain. It is read once per chunk and updated after each plan.
     context: Option<ImportContext>,
     /// As [`Import::bytes`], so far.
@@ -38,14 +42,16 @@ pub struct Import {
 }
 
 impl Import {
-    pub(crate) fn new(upsert: bool) -> Self {
-        Self { mode: ImportMode { dry_run: false, upsert }, ..Self::default() }
+    /// `changed` is the state of a file.
+    pub(crate) fn new(upsert: bool, changed: Option<DryRunState>) -> Self {
+        let mode = ImportMode { dry_run: false, upsert };
+        Self { mode, is_file: changed.is_some(), changed, ..Self::default() }
     }
 
     /// Of a dry run.
-    pub(crate) const fn of_dry_run(upsert: bool, state: DryRunState) -> Self {
+    pub(crate) fn of_dry_run(upsert: bool, is_file: bool, state: DryRunState) -> Self {
         let mode = ImportMode { dry_run: true, upsert };
-        Self { mode, dry_run: Some(state), context: None, bytes: 0 }
+        Self { mode, is_file, dry_run: Some(state), ..Self::default() }
     }
 
     /// Bytes of the issues that were imported, less those of the issues that they replaced.
@@ -65,27 +71,8 @@ impl Import {
         if self.mode.upsert && !self.mode.dry_run && self.context.is_none() {
             replace::lock(&store.domain(), &named)?;
         }
-        let context = if let Some(context) = &mut self.context {
-            context
-        } else {
-            let context = self.context.insert(read_context(store)?);
-            if let Some(earlier) = &mut self.dry_run {
-                earlier.lay_over_domain(&store.domain(), context)?;
-            }
-            context
-        };
-        // Ids above the last one are free, except for those that do not count for the next one.
-        let last_id = context.last_issue_id;
-        let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
-        let stored_ids = named.iter().copied().filter(may_exist);
-        let ids: Vec<i64> = stored_ids.map(u64::cast_signed).collect();
-        let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
-        context.stored = stored.into_iter().collect();
-        let needed = free_ids_needed(last_id, entries.len());
-        context.free_ids = free_ids(&store.domain(), last_id + 1, needed)?;
-        if let Some(earlier) = &mut self.dry_run {
-            earlier.lay_over_issues(&store.domain(), &named, context)?;
-        }
+        self.read(store, &named, entries.len())?;
+        let context = self.context.as_mut().expect("it was read");
         let mut plan = loop {
             match plan_imports(context, &part.block.bytes, entries, self.mode) {
                 Ok(plan) => break plan,
@@ -112,6 +99,10 @@ impl Import {
                 body.map_or(0, |body| IssueFragments::new(&issue.head, body).bytes() as i64)
             };
             self.bytes += plan.issues.iter().map(of_issue).sum::<i64>();
+            if let Some(changed) = &mut self.changed {
+                let ids = plan.issues.iter().map(|issue| issue.columns.id);
+                changed.note_changed_ids(ids)?;
+            }
             let removed = replace::remove(store, &plan, entries)?;
             self.bytes -= removed.bytes;
             store.insert(part, slice, &mut plan, removed.rows)?;
@@ -121,6 +112,47 @@ impl Import {
             context.taken_timestamps = TakenTimestamps::new(plan.max_created_at);
         }
         Ok(records)
+    }
+
+    /// Reads the state that the plan of so many entries with these ids needs.
+    fn read(
+        &mut self,
+        store: &mut impl ImportStore,
+        named: &[u64],
+        entries: usize,
+    ) -> Result<(), StoreError> {
+        let context = if let Some(context) = &mut self.context {
+            context
+        } else {
+            let context = self.context.insert(read_context(store)?);
+            if let Some(earlier) = &mut self.dry_run {
+                earlier.lay_over_domain(&store.domain(), context)?;
+            }
+            if let Some(earlier) = &mut self.changed {
+                // New issues get ids from here on.
+                earlier.changed_ids(&store.domain(), [context.last_issue_id].into_iter())?;
+            }
+            context
+        };
+        // Ids above the last one are free, except for those that do not count for the next one.
+        let last_id = context.last_issue_id;
+        let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
+        let stored_ids = named.iter().copied().filter(may_exist);
+        let ids: Vec<i64> = stored_ids.map(u64::cast_signed).collect();
+        let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
+        context.stored = stored.into_iter().collect();
+        let needed = free_ids_needed(last_id, entries);
+        context.free_ids = free_ids(&store.domain(), last_id + 1, needed)?;
+        if let Some(earlier) = &mut self.dry_run {
+            earlier.lay_over_issues(&store.domain(), named, context)?;
+            let changed = self.is_file.then(|| context.earlier.keys().copied().collect());
+            context.changed = changed;
+        } else if let Some(earlier) = &mut self.changed {
+            let named = ids.iter().map(|id| id.cast_unsigned());
+            let named = named.chain(context.free_ids.iter().copied());
+            context.changed = Some(earlier.changed_ids(&store.domain(), named)?);
+        }
+        Ok(())
     }
 
     /// The state of the domain after the import; `None` if nothing was imported.
@@ -159,6 +191,7 @@ fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreErro
         free_ids: Vec::new(),
         stored: HashMap::new(),
         earlier: HashMap::new(),
+        changed: None,
         taken_timestamps: TakenTimestamps::new(newest),
     })
 }

@@ -1,6 +1,7 @@
 //! Writing issues, independent of the backend: the writing commands, imports, deletions, and
 //! index maintenance. A backend implements [`IssueStore`] and writes an [`IndexUpdate`].
 
+mod changed_ids;
 mod delete;
 mod dry_run;
 mod free_ids;

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{NewIds, ProfileRow};
 use caseload_model::time::UnixMillis;
 
-use super::statements::{CoreProfiles, ProfileStore};
-use super::terms::{IndexedProfile, ProfileTerms};
+use super::statements::ProfileStore;
+use super::terms::ProfileTerms;
 use super::times::{ChangeTimes, ProfileClock};
 use crate::StoreError;
 use crate::dry_run::DryRunState;
@@ -66,15 +65,19 @@ impl ProfileChanges {
         Self { dry_run: Some(state), ..Self::new(ProfileClock::default(), file_since, now) }
     }
 
-    /// Of an import: those of the profiles that earlier entries of the file have changed.
-    pub(super) fn changed_before(&self, stored: &CoreProfiles) -> Option<BTreeSet<CoreProfileId>> {
+    /// Of an import: those of the profiles that earlier entries of the file have changed. Each
+    /// profile comes with the time of its last change, if it may be one of the import.
+    pub(super) fn changed_before<K: Ord>(
+        &self,
+        profiles: impl Iterator<Item = (K, Option<UnixMillis>)>,
+        in_dry_run: impl Fn(&DryRunState, &K) -> bool,
+    ) -> Option<BTreeSet<K>> {
         let since = self.file_since?;
-        if let Some(dry_run) = &self.dry_run {
-            let ids = stored.fields.keys().copied();
-            return Some(ids.filter(|id| dry_run.has_core(*id)).collect());
-        }
-        let changed = |(_, profile): &(_, &IndexedProfile)| profile.updated_at > since;
-        Some(stored.indexed.iter().filter(changed).map(|(id, _)| *id).collect())
+        let is_changed = |(profile, changed_at): &(K, Option<UnixMillis>)| match &self.dry_run {
+            Some(state) => in_dry_run(state, profile),
+            None => changed_at.is_some_and(|at| at > since),
+        };
+        Some(profiles.filter(is_changed).map(|(profile, _)| profile).collect())
     }
 
     /// Notes the ids that a plan left; those of a dry run are never stored.

@@ -9,7 +9,7 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::app_identities::remove_identities;
 use super::changes::ProfileChanges;
-use super::statements::{ProfileStore, app_fields, sound};
+use super::statements::{ProfileStore, app_profiles, sound};
 use super::update::{end, read_core};
 use crate::{StoreError, values};
 
@@ -37,7 +37,7 @@ pub fn delete_app(
     entries: &[PreparedEntry<String>],
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<&str> = sound(entries).map(String::as_str).collect();
-    let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
+    let mut fields = app_profiles(store, &pids, changes.dry_run.is_none())?.fields;
     if let Some(earlier) = &mut changes.dry_run {
         earlier.lay_over_app(store, &mut fields)?;
     }

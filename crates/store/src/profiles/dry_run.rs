@@ -84,6 +84,11 @@ impl DryRunState {
         Ok(())
     }
 
+    /// Whether an earlier entry changed the profile with this pid, which has been read.
+    pub(super) fn has_app(&self, pid: &str) -> bool {
+        self.get(Part::AppProfile, pid.as_bytes()).is_some()
+    }
+
     /// Notes the changed fields of a plan.
     pub(super) fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
         for (pid, fields) in changed {

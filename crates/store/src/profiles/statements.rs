@@ -26,6 +26,15 @@ pub struct CoreProfiles {
     pub indexed: HashMap<CoreProfileId, IndexedProfile>,
 }
 
+/// App profiles as they are stored.
+#[derive(Debug, Default)]
+pub(super) struct AppProfiles {
+    /// Their fields texts by their pids.
+    pub(super) fields: HashMap<String, Vec<u8>>,
+    /// When those that were updated were updated last.
+    pub(super) updated_at: HashMap<String, UnixMillis>,
+}
+
 /// Statements on the profiles of one domain, in one transaction.
 pub trait ProfileStore: CommandStore {
     /// The end of a statement that locks the app profiles that it reads. They are locked if they
@@ -99,22 +108,29 @@ pub(crate) fn owners(
     Ok(owners)
 }
 
-/// The fields of those app profiles that exist.
-pub(super) fn app_fields<S: ProfileStore>(
+/// Those app profiles that exist.
+pub(super) fn app_profiles<S: ProfileStore>(
     store: &S,
     pids: &[&str],
     for_update: bool,
-) -> Result<HashMap<String, Vec<u8>>, StoreError> {
+) -> Result<AppProfiles, StoreError> {
     let select = format!(
-        "SELECT {} FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2){}",
+        "SELECT {}, created_at FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2){}",
         APP_PROFILE_FIELDS.select(),
         if for_update { S::LOCK_PIDS } else { "" }
     );
-    let fields = store.list(&select, values![store.domain(), pids], |row| {
+    let mut found = AppProfiles::default();
+    store.each(&select, values![store.domain(), pids], &mut |row| {
         APP_PROFILE_FIELDS.require(row)?;
-        Ok((row.get(1)?, row.get(3)?))
+        let (pid, updated_at): (String, UnixMillis) = (row.get(1)?, row.get(2)?);
+        // An issue that creates a profile sets both times, by a clock that may be ahead.
+        if row.get::<UnixMillis>(APP_PROFILE_FIELDS.width())? != updated_at {
+            found.updated_at.insert(pid.clone(), updated_at);
+        }
+        found.fields.insert(pid, row.get(3)?);
+        Ok(())
     })?;
-    Ok(fields.into_iter().collect())
+    Ok(found)
 }
 
 /// The columns of [`stored_app_profile`].

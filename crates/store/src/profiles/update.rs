@@ -12,7 +12,7 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::task::Action;
 
 use super::changes::ProfileChanges;
-use super::statements::{CoreProfiles, ProfileStore, app_fields, owners, sound};
+use super::statements::{AppProfiles, CoreProfiles, ProfileStore, app_profiles, owners, sound};
 use super::write::{more_bytes, write_core};
 use crate::StoreError;
 
@@ -29,7 +29,11 @@ pub fn patch_core(
     let (stored, owners) = read_of_patches(store, changes, entries)?;
     let is_dry = changes.dry_run.is_some();
     let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
-    let earlier = changes.changed_before(&stored);
+    let times = stored
+        .fields
+        .keys()
+        .map(|id| (*id, stored.indexed.get(id).map(|profile| profile.updated_at)));
+    let earlier = changes.changed_before(times, |state, id| state.has_core(*id));
     let plan = plan_core_patches(
         action,
         payload,
@@ -104,11 +108,15 @@ pub fn update_app(
     entries: &[PreparedEntry<AppPatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<_> = entries.iter().filter_map(named_app_profile).collect();
-    let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
+    let AppProfiles { mut fields, updated_at } =
+        app_profiles(store, &pids, changes.dry_run.is_none())?;
     if let Some(earlier) = &mut changes.dry_run {
         earlier.lay_over_app(store, &mut fields)?;
     }
-    let plan = plan_app_updates(payload, entries, &fields, changes.dry_run.is_some());
+    let times = fields.keys().map(|pid| (&**pid, updated_at.get(pid).copied()));
+    let earlier = changes.changed_before(times, |state, pid| state.has_app(pid));
+    let plan =
+        plan_app_updates(payload, entries, &fields, earlier.as_ref(), changes.dry_run.is_some());
     if let Some(dry_run) = &mut changes.dry_run {
         dry_run.note_app(plan.changed);
     } else if !plan.changed.is_empty() {

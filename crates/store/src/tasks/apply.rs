@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
-use caseload_model::task::{Outcome, Task};
+use caseload_model::task::{Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use super::chunk_blocks::{ChunkBlocks, misfit};
 use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
-use crate::dry_run::{DryRunState, StateChanges, StateStore};
+use crate::dry_run::{self, DryRunState, StateChanges, StateStore};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Deletions, Import, ImportStore, IssueStore};
@@ -105,27 +105,34 @@ struct Effects {
 
 impl Effects {
     fn new(command: &ApplyChunk, clock: ProfileClock, file_since: Option<UnixMillis>) -> Self {
+        let changed = command.import_id.as_ref().map(|_| state_of(command));
         Self {
             profiles: ProfileChanges::new(clock, file_since, command.clock.now()),
-            issues: Import::new(command.upsert),
+            issues: Import::new(command.upsert, changed),
             deletions: Deletions::default(),
         }
     }
 
     fn of_dry_run(command: &ApplyChunk) -> Self {
         let file_since = command.import_id.as_ref().map(|_| UnixMillis(0));
-        let run = command.import_id.as_deref().unwrap_or(&command.task_id);
-        let state = || DryRunState::new(run, command.entries.next_index() > 0);
+        let state = || state_of(command);
         Self {
             profiles: ProfileChanges::of_dry_run(command.clock.now(), file_since, state()),
-            issues: Import::of_dry_run(command.upsert, state()),
+            issues: Import::of_dry_run(command.upsert, file_since.is_some(), state()),
             deletions: Deletions::of_dry_run(state()),
         }
     }
 
-    /// The states of a dry run; only one has changes, because a task has one action.
-    fn states(self) -> impl Iterator<Item = DryRunState> {
-        [self.profiles.dry_run, self.issues.dry_run, self.deletions.dry_run].into_iter().flatten()
+    /// The states of the run; only one has changes, because a task has one action.
+    fn take_states(&mut self) -> impl Iterator<Item = StateChanges> {
+        let Self { profiles, issues, deletions } = self;
+        let states = [
+            profiles.dry_run.take(),
+            issues.dry_run.take(),
+            issues.changed.take(),
+            deletions.dry_run.take(),
+        ];
+        states.into_iter().flatten().map(DryRunState::into_changes)
     }
 
     /// Bytes of the state that the chunk of a dry run changed.
@@ -172,6 +179,12 @@ impl Effects {
     }
 }
 
+/// The state of the command's run.
+fn state_of(command: &ApplyChunk) -> DryRunState {
+    let run = command.import_id.as_deref().unwrap_or(&command.task_id);
+    DryRunState::new(run, command.entries.next_index() > 0)
+}
+
 /// Applies a chunk of a writing action. Also returns all blocks that it took: the next try begins
 /// with them if the database undoes this one, and to drop their thousands of entries takes time.
 pub fn write_chunk(
@@ -205,7 +218,16 @@ fn write<S: ChunkStore>(
         }
     }
     records.close_block()?;
-    finish(store, command, task, &records, Some(&mut effects))
+    let locked = finish(store, command, task, &records, Some(&mut effects))?;
+    let (task, store) = (&locked.task, store.statements());
+    for state in effects.take_states() {
+        state.save(&store)?;
+        if task.status == TaskStatus::Completed {
+            let run = (&*task.id, task.import_id.as_deref());
+            dry_run::end(&store, run, command.clock.now())?;
+        }
+    }
+    Ok(locked)
 }
 
 /// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
@@ -227,7 +249,7 @@ pub fn plan_dry_run(
             break;
         }
     }
-    let state = effects.states().map(DryRunState::into_changes).collect();
+    let state = effects.take_states().collect();
     Ok(PlannedChunk { state, ..PlannedChunk::new(records, entries)? })
 }
 

@@ -37,7 +37,8 @@ pub(super) fn complete(
     unsaved: &[PackedRecords],
 ) -> Result<(), StoreError> {
     locked.task.complete(outcome, now);
-    if locked.task.dry_run {
+    // An import of issues has a state without being a dry run.
+    if locked.task.dry_run || locked.task.import_id.is_some() {
         dry_run::end(store, (&locked.task.id, locked.task.import_id.as_deref()), now)?;
     }
     retry_payload::trim(store, locked, unsaved)?;

@@ -211,7 +211,7 @@ fn warning_codes() -> Value {
          `looks_like_list`: a tag from a table has a separator inside. `left_out`: a faulty field \
          was left out, as asked for. `no_offset`: a time without an offset was taken as UTC. \
          `cut`: the body of a message was cut to the length that it may have, as asked for. \
-         `repeated_id`: an earlier entry of an import has changed the profile already.",
+         `repeated_id`: an earlier entry of an import has changed the profile or issue already.",
         words(&codes),
     )
 }

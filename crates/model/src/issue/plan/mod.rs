@@ -11,18 +11,19 @@
 mod app_profile;
 mod apps;
 mod content;
+mod context;
 mod taken_timestamps;
 
 use std::collections::{HashMap, HashSet};
 
-use super::fragments::{IssueBody, IssueFragments};
+use super::fragments::IssueFragments;
 use super::reader::FAULTS_MAX;
 use super::{AgentMention, IssueColumns, IssueQueue, NewIssue};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
+use crate::record::{ChunkRecords, EntryFault, EntryWarning, PreparedEntry, Rejection};
 use crate::task::Action;
 use crate::time::UnixMillis;
 use apps::Apps;
@@ -30,101 +31,8 @@ use content::differences;
 
 pub use app_profile::AppProfileRow;
 pub use apps::App;
+pub use context::{ImportContext, ImportPlan, IssueRow, StoredIssue};
 pub use taken_timestamps::{MissingWindows, TakenTimestamps, TimeWindow};
-
-/// An issue as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredIssue {
-    pub created_at: UnixMillis,
-    pub original_created_at: Option<UnixMillis>,
-    /// The members from `id` to `cc`, without braces.
-    pub head: Vec<u8>,
-    pub body: IssueBody,
-}
-
-/// The state of the domain that a plan needs.
-#[derive(Debug, Clone)]
-pub struct ImportContext {
-    /// The app of entries that name none.
-    pub default_app: App,
-    /// The domain's apps, oldest first.
-    pub apps: Vec<App>,
-    /// The number to try for the next publish id; taken ones are skipped.
-    pub next_publish_number: u64,
-    /// The last generated issue id of the domain, or a greater imported one, except those beyond
-    /// [`ISSUE_ID_COUNTED_MAX`].
-    pub last_issue_id: u64,
-    /// Ids beyond [`ISSUE_ID_COUNTED_MAX`] and the last one that no stored issue has, ascending: as
-    /// many as [`free_ids_needed`] asks for.
-    pub free_ids: Vec<u64>,
-    /// The stored issues among [`named_issue_ids`].
-    pub stored: HashMap<u64, StoredIssue>,
-    /// Those of the named issues that earlier entries of a dry run would have made, each with the
-    /// index of its entry.
-    pub earlier: HashMap<u64, (u32, StoredIssue)>,
-    pub taken_timestamps: TakenTimestamps,
-}
-
-impl ImportContext {
-    /// Goes on to the state that the entries of a dry run would have left. Returns the issues that
-    /// they would have made, by their ids, each with the index of its entry.
-    pub fn go_on(
-        &mut self,
-        entries: &[PreparedEntry<NewIssue>],
-        plan: ImportPlan,
-    ) -> Vec<(u64, (u32, StoredIssue))> {
-        for at in plan.freed {
-            self.taken_timestamps.free(at);
-        }
-        self.apps.extend(plan.apps);
-        self.next_publish_number = plan.next_publish_number;
-        self.last_issue_id = plan.last_issue_id;
-        let mut planned = Vec::with_capacity(plan.issues.len());
-        for IssueRow { columns, head, source } in plan.issues {
-            let at = columns.created_at;
-            self.taken_timestamps.add(at);
-            let Ok(issue) = &entries[source].item else { continue };
-            let stored = StoredIssue {
-                created_at: at,
-                original_created_at: columns.original_created_at,
-                head,
-                body: issue.body.clone(),
-            };
-            planned.push((columns.id, (entries[source].entry.index, stored)));
-        }
-        planned
-    }
-}
-
-/// An issue to insert. Its other fragments are those of the entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IssueRow {
-    pub columns: IssueColumns,
-    pub head: Vec<u8>,
-    /// The index of its entry among the planned ones.
-    pub source: usize,
-}
-
-/// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if
-/// their ids are free; each occurs once. Of a dry run nothing is written: see
-/// [`ImportContext::go_on`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImportPlan {
-    pub issues: Vec<IssueRow>,
-    /// Ids of stored issues that issues of the plan replace; each once.
-    pub replaced: Vec<u64>,
-    /// The milliseconds of replaced issues that their replacements do not keep.
-    pub freed: Vec<UnixMillis>,
-    pub apps: Vec<App>,
-    pub queues: Vec<IssueQueue>,
-    pub agents: Vec<AgentMention>,
-    pub app_profiles: Vec<AppProfileRow>,
-    pub last_issue_id: u64,
-    pub next_publish_number: u64,
-    /// The latest `created_at` of the domain; `None` while it has no issue.
-    pub max_created_at: Option<UnixMillis>,
-    pub records: ChunkRecords,
-}
 
 /// The ids in entries, ascending; those of rejected entries are among them. A context must contain
 /// their issues, if they exist.
@@ -259,8 +167,9 @@ impl<'c> Planner<'c> {
             differing.insert(0, "created_at".to_owned());
         }
         if differing.is_empty() {
-            let warnings = &self.entries[source].warnings;
-            self.plan.records.outcome(entry, "unchanged", warnings, |out| {
+            let repeat = self.repeat(id);
+            let warnings = self.entries[source].warnings_and(repeat.as_slice());
+            self.plan.records.outcome(entry, "unchanged", &warnings, |out| {
                 write_id(id, out);
                 write_shift(created_at, original, out);
             });
@@ -340,7 +249,17 @@ impl<'c> Planner<'c> {
         let at = self.take_instant(issue);
         let tell_id = !self.mode.dry_run || issue.id.is_some();
         self.add(source, issue, (id, at), app);
-        self.record(source, "created", (id, at), tell_id);
+        self.record(source, "created", (id, at), tell_id, &[]);
+    }
+
+    /// The warning about an entry whose issue an earlier entry of the file has changed.
+    fn repeat(&self, id: u64) -> Option<EntryWarning> {
+        let changed = self.context.changed.as_ref()?;
+        let is_repeat = self.placed.contains_key(&id) || changed.contains(&id);
+        let value = id.to_string();
+        let (value, issue) = (Json::Number(&value), format!("issue {id}"));
+        let advice = "give each issue one entry";
+        is_repeat.then(|| EntryWarning::repeated("id", &value, &issue, advice))
     }
 
     /// Plans the issue in the place of the one that has its id.
@@ -354,11 +273,12 @@ impl<'c> Planner<'c> {
             self.plan.freed.push(created_at);
             self.take_instant(issue)
         };
+        let repeat = self.repeat(id);
         if !self.placed.contains_key(&id) {
             self.plan.replaced.push(id);
         }
         self.add(source, issue, (id, at), app);
-        self.record(source, "updated", (id, at), true);
+        self.record(source, "updated", (id, at), true, repeat.as_slice());
     }
 
     /// The time of creation that a new issue gets, and the one that it was to have if that is
@@ -374,9 +294,11 @@ impl<'c> Planner<'c> {
         outcome: &str,
         (id, (created_at, original)): (u64, (UnixMillis, Option<UnixMillis>)),
         tell_id: bool,
+        further: &[EntryWarning],
     ) {
-        let PreparedEntry { entry, warnings, .. } = &self.entries[source];
-        self.plan.records.outcome(entry, outcome, warnings, |out| {
+        let prepared = &self.entries[source];
+        let warnings = prepared.warnings_and(further);
+        self.plan.records.outcome(&prepared.entry, outcome, &warnings, |out| {
             if tell_id {
                 write_id(id, out);
             }

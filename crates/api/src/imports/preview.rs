@@ -88,7 +88,8 @@ fn write_entry(block: &Block, work: &ChunkWork, at: usize, out: &mut Vec<u8>) {
         Err(_) => write_string(&String::from_utf8_lossy(bytes), out),
     }
     out.push(b',');
-    let (faults, warnings) = work.findings(at);
+    let (rejection, warnings) = work.findings(at);
+    let faults = rejection.map_or(&[][..], |found| &found.faults);
     write_findings(faults, warnings, out);
     out.push(b'}');
 }

@@ -12,7 +12,7 @@ use caseload_model::profile::{
     prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
     prepare_core_patches, prepare_creates,
 };
-use caseload_model::record::{EntryFault, EntryWarning, PreparedEntry, Rejection};
+use caseload_model::record::{EntryWarning, PreparedEntry, Rejection};
 use caseload_model::task::Action;
 
 /// What validation knows of the domain of a task.
@@ -56,13 +56,6 @@ macro_rules! chunk_work {
                 }
             }
 
-            /// Why the entry at a position was rejected; `None` if it was not.
-            pub fn rejection(&self, at: usize) -> Option<&Rejection> {
-                match self {
-                    $(Self::$action(entries) => entries[at].item.as_ref().err(),)+
-                }
-            }
-
             /// Adds the notes of the reader of a file.
             fn add_notes(&mut self, block: &Block) {
                 match self {
@@ -70,12 +63,13 @@ macro_rules! chunk_work {
                 }
             }
 
-            /// The faults and the warnings that validation found in the entry at a position.
-            pub fn findings(&self, at: usize) -> (&[EntryFault], &[EntryWarning]) {
+            /// Why validation rejected the entry at a position, unless it did not, and its
+            /// warnings.
+            pub fn findings(&self, at: usize) -> (Option<&Rejection>, &[EntryWarning]) {
                 match self {
                     $(Self::$action(entries) => {
                         let PreparedEntry { item, warnings, .. } = &entries[at];
-                        (item.as_ref().err().map_or(&[], |why| &why.faults[..]), warnings)
+                        (item.as_ref().err(), warnings)
                     })+
                 }
             }

@@ -71,7 +71,7 @@ impl Amendment {
         // A field is only left out if the entry is good then.
         let tried = with_changes(&rewritten, &without);
         let work = ChunkWork::prepare(self.action, &self.context, &tried);
-        let is_good = |at: usize| work.rejection(at).is_none();
+        let is_good = |at: usize| work.findings(at).0.is_none();
         let good: Vec<u32> =
             (0..work.len()).filter(|at| is_good(*at)).map(|at| work.entry(at).index).collect();
         let kept = without.into_iter().filter(|(index, _)| good.binary_search(index).is_ok());
@@ -114,7 +114,7 @@ impl Amendment {
         let work = ChunkWork::prepare(self.action, &self.context, block);
         let mut changes = BTreeMap::new();
         for at in 0..work.len() {
-            let Some(rejection) = work.rejection(at).filter(|found| found.readable) else {
+            let Some(rejection) = work.findings(at).0.filter(|found| found.readable) else {
                 continue;
             };
             let entry = work.entry(at);

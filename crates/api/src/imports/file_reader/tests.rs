@@ -93,7 +93,7 @@ fn outcomes(options: &ReadOptions, blocks: &[Block]) -> Vec<(u32, Vec<&'static s
     for block in blocks {
         let work = ChunkWork::prepare(options.action, &options.context, block);
         outcomes.extend((0..work.len()).map(|at| {
-            let faults = work.rejection(at).map_or(&[][..], |found| &found.faults);
+            let faults = work.findings(at).0.map_or(&[][..], |found| &found.faults);
             (work.entry(at).line, faults.iter().map(|fault| fault.code.as_str()).collect())
         }));
     }

@@ -4,8 +4,8 @@
 
 use axum::response::Response;
 use caseload_model::import::Import;
-use caseload_model::task::{Task, TaskOrigin};
-use caseload_store::{CreateImport, ImportPart, PackedBlock, StoreError};
+use caseload_model::task::TaskOrigin;
+use caseload_store::{CreateImport, ImportPart, StoreError};
 
 use super::accept::{accept, new_import};
 use super::file_form::FileForm;
@@ -20,19 +20,9 @@ pub(crate) async fn retry_import(
     call: DeriveTask,
     import: &Import,
 ) -> Result<Response, Problem> {
-    let (caller, store) = (&call.caller, &state.store);
-    let memory = state.memory.take(Some(caller.domain_id), state.config.body_bytes_max).await?;
-    let mut copied = Copied::new(Staging::new(state, caller));
-    let mut content_length = 0;
-    for task in import.tasks.iter().filter(|task| task.retryable_entries() > 0) {
-        let blocks = store.retry_payload(caller.domain_id, &task.id).await?;
-        let (bytes, blocks) = state.cpu.run(move || (line_bytes(&blocks), blocks)).await?;
-        content_length += bytes?;
-        copied.add(task, task.retryable_entries(), blocks).await?;
-    }
-    drop(memory);
+    let (copied, content_length) = Copied::of(state, &call, import, true).await?;
     let digest = content_hash(&[b"retry", import.id.as_bytes()]);
-    let new = new_import(state, caller, import.action)?;
+    let new = new_import(state, &call.caller, import.action)?;
     let origin = TaskOrigin {
         file_name: import.origin.file_name.clone(),
         content_length: Some(content_length),
@@ -55,18 +45,8 @@ pub(crate) async fn run_import(
     call: DeriveTask,
     import: &Import,
 ) -> Result<Response, Problem> {
-    let (caller, store) = (&call.caller, &state.store);
-    let memory = state.memory.take(Some(caller.domain_id), state.config.body_bytes_max).await?;
-    let mut copied = Copied::new(Staging::new(state, caller));
-    for task in &import.tasks {
-        let blocks = match store.whole_payload(caller.domain_id, &task.id).await {
-            Err(StoreError::NotFound { .. }) => return Err(gone()),
-            blocks => blocks?,
-        };
-        copied.add(task, task.counts.total, blocks).await?;
-    }
-    drop(memory);
-    let (new, id) = (new_import(state, caller, import.action)?, &import.id);
+    let (copied, _) = Copied::of(state, &call, import, false).await?;
+    let (new, id) = (new_import(state, &call.caller, import.action)?, &import.id);
     let command = CreateImport {
         upsert: import.upsert,
         digest: FileForm::of(import).digest().unwrap_or(content_hash(&[b"run", id.as_bytes()])),
@@ -86,18 +66,40 @@ struct Copied {
 }
 
 impl Copied {
-    const fn new(staging: Staging) -> Self {
-        Self { staging, parents: Vec::new() }
-    }
-
-    async fn add(
-        &mut self,
-        task: &Task,
-        entries: u32,
-        blocks: Vec<PackedBlock>,
-    ) -> Result<(), Problem> {
-        self.parents.push((task.id.clone(), entries));
-        self.staging.add(blocks).await
+    /// The entries that a retry has, or else all of them, and the bytes of a retry as lines.
+    async fn of(
+        state: &AppState,
+        call: &DeriveTask,
+        import: &Import,
+        retries: bool,
+    ) -> Result<(Self, u64), Problem> {
+        let (caller, store) = (&call.caller, &state.store);
+        let domain = caller.domain_id;
+        let _memory = state.memory.take(Some(domain), state.config.body_bytes_max).await?;
+        let mut copied = Self { staging: Staging::new(state, caller), parents: Vec::new() };
+        let mut content_length = 0;
+        for task in &import.tasks {
+            let (entries, blocks) = if retries {
+                (task.retryable_entries(), store.retry_payload(domain, &task.id))
+            } else {
+                (task.counts.total, store.whole_payload(domain, &task.id))
+            };
+            if entries == 0 {
+                continue;
+            }
+            let mut blocks = match blocks.await {
+                Err(StoreError::NotFound { .. }) => return Err(gone()),
+                blocks => blocks?,
+            };
+            if retries {
+                let bytes;
+                (bytes, blocks) = state.cpu.run(move || (line_bytes(&blocks), blocks)).await?;
+                content_length += bytes?;
+            }
+            copied.parents.push((task.id.clone(), entries));
+            copied.staging.add(blocks).await?;
+        }
+        Ok((copied, content_length))
     }
 
     async fn accept(

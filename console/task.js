@@ -251,6 +251,7 @@ class RecordScreen {
       this.said,
       h("p", { class: "outcome" }, dry ? "What would happen: " : "Done: ", words),
       before && repeatOf(record, before),
+      record.doubles && doublesOf(record),
       dry && !record.run_by && h("p", { class: "faint" }, "Nothing is written yet."),
     );
     fill(
@@ -326,6 +327,21 @@ const repeatOf = (/** @type {any} */ { dry_run: dry }, /** @type {any} */ before
     h("a", { href: `#/${screenOf(before)}` }, time(before.created_at)),
     dry ? ". You can import it again." : ". This import applied it again.",
   );
+
+/** That entries without an id were imported before, and become second records. */
+function doublesOf(/** @type {any} */ { action, dry_run: dry, doubles }) {
+  const { import_id: id, created_at: at, entries, without_id: all } = doubles;
+  // The number of more entries is an estimate.
+  const about = all > 256 ? "About " : "";
+  return h(
+    "p",
+    null,
+    `${about}${count(entries)} of the ${things(all, "entry", "entries")} without an id were `,
+    "imported already, on ",
+    h("a", { href: `#/import/${familyOf(action)}/${id}` }, time(at)),
+    dry ? ". They would be created a second time." : ". They are created a second time.",
+  );
+}
 
 /** What failed or was not reached, in the form of the file. The server names the file. */
 function rejectsOf(/** @type {any} */ record) {

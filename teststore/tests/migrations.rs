@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "f00a24631ea94752c47c3844a456a3d20597d23baa79267eebb0c3af1714cff4",
+        "bdb4c8993eb1d2d990f39dd72d4b81686e3b72ac65b4f31bebbfe702d4053fe5",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "3064642128234c9e0aa7f5392fb6464ee68e93b663b943233c2ece2ec70a4807",
+        "15e4b3d9d5b439ead1169994feab0e5d9bfc15918318ece094210130c988b776",
     ),
 ];
 

@@ -29,5 +29,5 @@ pub use issues::{IssueCounts, IssueGroup, IssuePage};
 pub use params::{INCLUDES_ALL, Params};
 pub use profiles::{ProfileKind, ProfilePage, ProfileWalk};
 pub use stream::IssueStream;
-pub use task::{Task, TaskCounts, TaskPage};
+pub use task::{Doubles, Task, TaskCounts, TaskPage};
 pub use walk::IssueWalk;

@@ -42,6 +42,9 @@ pub struct Task {
     /// Of an import: the last one before it of the same file with the same options.
     #[serde(default)]
     pub repeat_of: Option<String>,
+    /// Of an import: its entries without an id that an earlier one had, too.
+    #[serde(default)]
+    pub doubles: Option<Doubles>,
     /// The task that runs the failed and unprocessed entries of this one again.
     #[serde(default)]
     pub retried_by: Option<String>,
@@ -75,6 +78,17 @@ pub struct TaskCounts {
     pub succeeded: u64,
     pub failed: u64,
     pub unprocessed: u64,
+}
+
+/// Entries without an id that an earlier import had. Each is created a second time.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Doubles {
+    /// The earlier import, and when it was created.
+    pub import_id: String,
+    pub created_at: i64,
+    /// How many they are, of all entries without an id. Of a long file this is an estimate.
+    pub entries: u64,
+    pub without_id: u64,
 }
 
 /// A page of tasks or of imports, newest first.

@@ -33,8 +33,23 @@ pub struct Import {
     pub run_by: Option<String>,
     /// The last import of the same bytes with the same options before this one, if there was one.
     pub repeat_of: Option<String>,
+    /// Its entries without an id that an earlier import had, too, if there are any.
+    pub doubles: Option<Doubles>,
     /// In the order of the file; at least one.
     pub tasks: Vec<Task>,
+}
+
+/// Entries without an id that an earlier import had. Each makes a second record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubles {
+    /// Of several earlier imports, the one that had most of them.
+    pub import_id: String,
+    /// When that import was created.
+    pub created_at: UnixMillis,
+    /// How many they are, which may be an estimate: see [`crate::sketch`].
+    pub entries: u32,
+    /// All entries of the file that have no id.
+    pub without_id: u32,
 }
 
 impl Import {

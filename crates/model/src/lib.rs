@@ -25,6 +25,7 @@ pub mod profile;
 pub mod profile_query;
 pub mod record;
 pub mod row;
+pub mod sketch;
 pub mod spelling;
 pub mod tags;
 pub mod task;

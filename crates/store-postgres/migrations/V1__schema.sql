@@ -287,6 +287,8 @@ CREATE INDEX tasks_of_imports ON tasks (domain_id, import_id, seq, status, outco
 -- Files that became tasks. The state and the counts of an import are those of its tasks together.
 -- `file` says how the file was read, in words of the API. `digest` is that of its bytes and of the
 -- options; of the imports with the same one that are not dry runs, only the last one has it.
+-- `without_id` entries have no id and are created; `sketch` has the smallest hashes of them, and
+-- `doubles` of them were in the import `doubles_of`, which was created at `doubles_at`.
 CREATE TABLE imports (
     domain_id           BIGINT   NOT NULL,
     id                  BYTEA    NOT NULL,
@@ -306,6 +308,11 @@ CREATE TABLE imports (
     content_length      BIGINT,
     submitted_key       BYTEA,
     submitted_key_name  BYTEA,
+    without_id          INTEGER  NOT NULL,
+    sketch              BYTEA,
+    doubles_of          BYTEA,
+    doubles_at          BIGINT,
+    doubles             INTEGER,
     PRIMARY KEY (domain_id, id)
 );
 

@@ -274,6 +274,8 @@ CREATE INDEX tasks_of_imports ON tasks (domain_id, import_id, seq, status, outco
 -- Files that became tasks. The state and the counts of an import are those of its tasks together.
 -- `file` says how the file was read, in words of the API. `digest` is that of its bytes and of the
 -- options; of the imports with the same one that are not dry runs, only the last one has it.
+-- `without_id` entries have no id and are created; `sketch` has the smallest hashes of them, and
+-- `doubles` of them were in the import `doubles_of`, which was created at `doubles_at`.
 CREATE TABLE imports (
     domain_id           INTEGER NOT NULL,
     id                  TEXT    NOT NULL,
@@ -293,6 +295,11 @@ CREATE TABLE imports (
     content_length      INTEGER,
     submitted_key       TEXT,
     submitted_key_name  TEXT,
+    without_id          INTEGER NOT NULL,
+    sketch              BLOB,
+    doubles_of          TEXT,
+    doubles_at          INTEGER,
+    doubles             INTEGER,
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -8,6 +8,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::import::Import;
 use caseload_model::issue_query::Paging;
 use caseload_model::key::Access;
+use caseload_model::sketch::Sketch;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskOrigin, TaskStatus};
 use caseload_model::task_query::TaskFilter;
 use caseload_store::{
@@ -60,6 +61,7 @@ pub(crate) fn import_of(
         upsert: false,
         file: r#"{"type":"jsonl"}"#.to_owned(),
         digest,
+        sketch: Sketch::default(),
         once: false,
         parts: packed,
         now: NOW,

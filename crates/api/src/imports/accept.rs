@@ -4,6 +4,7 @@
 use axum::response::Response;
 use caseload_model::ids::DomainName;
 use caseload_model::import::Import;
+use caseload_model::sketch::Sketch;
 use caseload_model::task::Action;
 use caseload_store::{AnswerOf, CreateImport, Idempotent, NewImport, StoredAnswer};
 
@@ -31,6 +32,7 @@ pub(super) fn new_import(
         upsert: false,
         file: String::new(),
         digest: [0; 32],
+        sketch: Sketch::default(),
         once: false,
         parts: Vec::new(),
         now: new.now,

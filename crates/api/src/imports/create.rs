@@ -62,6 +62,7 @@ pub(crate) async fn create(
         upsert: options.upsert,
         file: file.text(),
         digest,
+        sketch: read.sketch,
         once: options.is_once(),
         parts: parts.into_iter().map(part).collect(),
         origin: TaskOrigin { file_name, content_length, ..new.origin },

@@ -137,6 +137,23 @@ fn file_members() -> Value {
         "retried_by": text("Only on an import that was retried: its retry."),
         "repeat_of": text("Only if the same file was imported before with the same options: that \
                            import."),
+        "doubles": described(
+            "Only if entries without an id were in an earlier import, of which something was \
+             created, and so are created a second time: the import that had most of them.",
+            object(&["import_id", "created_at", "entries", "without_id"], json!({
+                "import_id": text("The earlier import."),
+                "created_at": described("When it was created.", instant()),
+                "entries": described(
+                    "How many entries it had, too. Above 256 entries without an id this is an \
+                     estimate, and less than 1 % is none.",
+                    json!({"type": "integer", "minimum": 1}),
+                ),
+                "without_id": described(
+                    "How many entries of this import have no id.",
+                    json!({"type": "integer", "minimum": 1}),
+                ),
+            })),
+        ),
     })
 }
 

@@ -5,7 +5,7 @@
 use std::ops::Not;
 
 use caseload_model::ids::DomainName;
-use caseload_model::import::Import;
+use caseload_model::import::{Doubles, Import};
 use caseload_model::task::{Outcome, Task};
 use caseload_model::time::UnixMillis;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::http::base_url::BaseUrl;
 
 /// The columns of the list as a table: every member of an import but its links, its tasks and the
 /// map of its columns.
-pub(crate) const COLUMNS: [&str; 27] = [
+pub(crate) const COLUMNS: [&str; 31] = [
     "import_id",
     "action",
     "status",
@@ -44,6 +44,10 @@ pub(crate) const COLUMNS: [&str; 27] = [
     "retried_by",
     "run_by",
     "repeat_of",
+    "doubles.import_id",
+    "doubles.created_at",
+    "doubles.entries",
+    "doubles.without_id",
 ];
 
 /// The record of a task or of an import.
@@ -96,7 +100,24 @@ pub(crate) struct ImportView {
     run_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat_of: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubles: Option<DoublesView>,
     pub(super) links: Links,
+}
+
+#[derive(Debug, Serialize)]
+struct DoublesView {
+    import_id: String,
+    created_at: UnixMillis,
+    entries: u32,
+    without_id: u32,
+}
+
+impl From<Doubles> for DoublesView {
+    fn from(doubles: Doubles) -> Self {
+        let Doubles { import_id, created_at, entries, without_id } = doubles;
+        Self { import_id, created_at, entries, without_id }
+    }
 }
 
 impl ImportView {
@@ -128,6 +149,7 @@ impl ImportView {
             retried_by: import.retried_by.clone(),
             run_by: import.run_by.clone(),
             repeat_of: import.repeat_of.clone(),
+            doubles: import.doubles.clone().map(DoublesView::from),
             links: Links::new(domain, of, &import.id, base),
         }
     }

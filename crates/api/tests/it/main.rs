@@ -50,6 +50,7 @@ mod health {
 mod imports {
     mod assignees;
     mod create;
+    mod doubles;
     mod parts;
     mod preview;
     mod slow;

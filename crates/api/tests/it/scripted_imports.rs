@@ -91,6 +91,7 @@ impl Imports for ScriptedStore {
                 retried_by: None,
                 run_by: None,
                 repeat_of: earlier,
+                doubles: None,
                 tasks: tasks.collect(),
             };
             self.imports.all.lock().unwrap().push((domain, import.clone()));

@@ -4,8 +4,11 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use caseload_client::{BulkActions, Task};
+use caseload_client::{BulkActions, Doubles, Task};
+use caseload_model::sketch;
+use caseload_model::time::UnixMillis;
 
+use crate::clock::readable;
 use crate::commands::fault_groups::FaultGroups;
 use crate::failure::{Done, Failure};
 use crate::printer::{counted, grouped, note};
@@ -18,12 +21,28 @@ const QUEUE_LINE_EVERY: Duration = Duration::from_secs(5);
 pub(super) async fn follow(bulk: BulkActions<'_>, task: &Task) -> Result<Done, Failure> {
     let task = wait_with_progress(bulk, task, "entries").await?;
     note(summary(&task));
+    note_doubles(&task);
     if task.warnings > 0 {
         let mut groups = FaultGroups::default();
         groups.add(&bulk.warning_summary(&task.task_id).await?);
         note(groups.message().trim_end());
     }
     Ok(end_of(&task))
+}
+
+/// Warns of entries that an earlier import had.
+pub(super) fn note_doubles(task: &Task) {
+    let Some(doubles) = &task.doubles else { return };
+    let Doubles { import_id, created_at, entries, without_id } = doubles;
+    let about = if *without_id > sketch::HASHES_MAX as u64 { "about " } else { "" };
+    note(format_args!(
+        "warning: {about}{} of the {} without an id were imported on {} already, as import \
+         {import_id}: they {} created a second time",
+        grouped(*entries),
+        counted(*without_id, "entry", "entries"),
+        readable(UnixMillis(*created_at)),
+        if task.dry_run { "would be" } else { "are" },
+    ));
 }
 
 /// The end of the command for a completed task; a task that is not clean gets a hint.

@@ -6,6 +6,7 @@ use std::mem;
 
 use caseload_model::ids::DomainId;
 use caseload_model::import::Import;
+use caseload_model::sketch::Sketch;
 use caseload_model::task::{Action, Family, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 
@@ -49,6 +50,8 @@ pub struct CreateImport {
     /// imports that are not dry runs have the same one, and the `expires_at` of the first is to
     /// come. A run of a dry run has the digest of that one instead, and a retry has none.
     pub digest: [u8; 32],
+    /// The entries without an id. The import of a parent has those of the parent instead.
+    pub sketch: Sketch,
     /// Whether a repeat returns the first import instead of creating another one.
     pub once: bool,
     /// In the order of the file; at least one.
@@ -130,6 +133,7 @@ impl CreateImport {
             retried_by: None,
             run_by: None,
             repeat_of: None,
+            doubles: None,
             tasks,
         }
     }

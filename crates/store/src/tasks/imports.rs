@@ -5,9 +5,11 @@
 //! wait for its commit.
 
 use caseload_model::import::Import;
+use caseload_model::sketch::Sketch;
 use caseload_model::task::{Action, Family, Task, TaskStatus};
 
 use super::accept::{add, limits, note_child, take_payload};
+use super::doubles;
 use super::end::cancel_by;
 use super::reads::{Listed, chosen, keys};
 use super::statements::{COLUMNS as TASK_COLUMNS, TaskStore, origin, task};
@@ -21,8 +23,8 @@ use crate::{
 
 /// The columns that [`read`] reads, in its order.
 const COLUMNS: &str = "t.id, t.action, t.dry_run, t.upsert, t.file, t.created_at, t.expires_at, \
-     t.parent_id, t.retried_by, t.run_by, t.repeat_of, t.file_name, t.content_length, \
-     t.submitted_key, t.submitted_key_name";
+     t.parent_id, t.retried_by, t.run_by, t.repeat_of, t.doubles_of, t.doubles_at, t.doubles, \
+     t.without_id, t.file_name, t.content_length, t.submitted_key, t.submitted_key_name";
 /// Imports whose tasks one statement reads.
 const IMPORTS_READ: usize = 20;
 /// [`Import::status`] and [`Import::outcome`] by the tasks `s`.
@@ -80,7 +82,8 @@ fn create(
         return Err(StoreError::Corrupt("an import without tasks".to_owned()));
     }
     let before = import.created_at;
-    import = Import { repeat_of: import.repeat_of, ..command.accepted(added) };
+    import =
+        Import { repeat_of: import.repeat_of, doubles: import.doubles, ..command.accepted(added) };
     if import.created_at != before {
         let update = "UPDATE imports SET created_at = ?3, expires_at = ?4
                       WHERE domain_id = ?1 AND id = ?2";
@@ -97,7 +100,10 @@ fn add_or_first(
     command: &CreateImport,
     import: &mut Import,
 ) -> Result<Option<Import>, StoreError> {
-    let digest = digest(store, command)?;
+    let (digest, sketch) = of_file(store, command)?;
+    if command.parent_id.is_none() || command.runs_parent {
+        import.doubles = doubles::find(store, command, &sketch)?;
+    }
     let (domain, family) = (store.domain(), command.action.family().code());
     let same = "t.family = ?2 AND t.digest = ?3 AND NOT t.dry_run";
     if command.dry_run && digest.is_some() {
@@ -106,7 +112,7 @@ fn add_or_first(
         import.repeat_of = first.filter(is_kept).map(|first| first.id);
     }
     // If another transaction is creating an import of the same file, this waits for its end.
-    while !insert(store, import, digest)? {
+    while !insert(store, import, digest, &sketch)? {
         let Some(first) = find(store, same, values![domain, family, digest])? else {
             return Err(exists(store, &import.id)?);
         };
@@ -123,17 +129,21 @@ fn add_or_first(
     Ok(None)
 }
 
-/// The digest under which an import is found. A retry has only a part of its file.
-fn digest(store: &impl TaskStore, command: &CreateImport) -> Result<Option<[u8; 32]>, StoreError> {
-    match &command.parent_id {
-        None => Ok(Some(command.digest)),
-        Some(_) if !command.runs_parent => Ok(None),
-        Some(parent) => {
-            let select = "SELECT digest FROM imports WHERE domain_id = ?1 AND id = ?2";
-            let found = store.find(select, values![store.domain(), parent], |row| row.get(0))?;
-            Ok(found.flatten())
-        }
-    }
+/// The digest under which an import is found, and its entries without an id. A retry has only a
+/// part of its file, and together with its parent all entries of it.
+fn of_file(
+    store: &impl TaskStore,
+    command: &CreateImport,
+) -> Result<(Option<[u8; 32]>, Sketch), StoreError> {
+    let Some(parent) = &command.parent_id else {
+        return Ok((Some(command.digest), command.sketch.clone()));
+    };
+    let select = "SELECT digest, without_id, sketch FROM imports WHERE domain_id = ?1 AND id = ?2";
+    let found = store.find(select, values![store.domain(), parent], |row| {
+        Ok((row.get::<Option<[u8; 32]>>(0)?, doubles::sketch(row, 1)?))
+    })?;
+    let (digest, sketch) = found.unwrap_or_default();
+    Ok((digest.filter(|_| command.runs_parent), sketch))
 }
 
 /// Why the row of an import was not added: an import has its id, or the one that had its digest
@@ -150,13 +160,16 @@ fn insert(
     store: &impl TaskStore,
     import: &Import,
     digest: Option<[u8; 32]>,
+    sketch: &Sketch,
 ) -> Result<bool, StoreError> {
+    let doubles = import.doubles.as_ref();
     let by = import.origin.submitted_by.as_ref();
     let inserted = store.change(
         "INSERT INTO imports (domain_id, id, family, action, dry_run, upsert, file, digest,
          created_at, expires_at, parent_id, repeat_of, file_name, content_length, submitted_key,
-         submitted_key_name)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+         submitted_key_name, without_id, sketch, doubles_of, doubles_at, doubles)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+         ?19, ?20, ?21)
          ON CONFLICT DO NOTHING",
         values![
             store.domain(),
@@ -175,6 +188,11 @@ fn insert(
             import.origin.content_length,
             by.map(|by| by.key_id.as_str()),
             by.map(|by| by.key_name.as_str()),
+            sketch.entries,
+            sketch.stored(),
+            doubles.map(|doubles| doubles.import_id.as_str()),
+            doubles.map(|doubles| doubles.created_at),
+            doubles.map(|doubles| doubles.entries),
         ],
     )?;
     Ok(inserted == 1)
@@ -187,7 +205,7 @@ fn read(row: &dyn Row) -> Result<Import, StoreError> {
         action: row.word(1, Action::from_code)?,
         dry_run: row.get(2)?,
         upsert: row.get(3)?,
-        origin: origin(row, 11)?,
+        origin: origin(row, 15)?,
         file: row.get(4)?,
         created_at: row.get(5)?,
         expires_at: row.get(6)?,
@@ -195,6 +213,7 @@ fn read(row: &dyn Row) -> Result<Import, StoreError> {
         retried_by: row.get(8)?,
         run_by: row.get(9)?,
         repeat_of: row.get(10)?,
+        doubles: doubles::read(row, 11)?,
         tasks: Vec::new(),
     })
 }

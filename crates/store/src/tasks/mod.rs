@@ -9,6 +9,7 @@ mod apply;
 mod chunk_blocks;
 mod claim;
 mod deaths;
+mod doubles;
 mod end;
 mod fair_queue;
 mod imports;

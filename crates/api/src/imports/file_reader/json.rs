@@ -3,6 +3,7 @@
 
 use caseload_files::{Format, TextDecoder};
 use caseload_model::payload::{Block, PayloadReader};
+use caseload_model::sketch::Sketch;
 
 use super::fault::{FileFault, check_count};
 use super::options::{FileFormat, FileRead, FileType, ReadOptions};
@@ -70,6 +71,7 @@ impl JsonSource {
             entries,
             content_length,
             digest,
+            sketch: Sketch::default(),
             format,
             columns: Vec::new(),
             header: None,

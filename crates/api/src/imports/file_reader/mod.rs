@@ -24,6 +24,7 @@ mod workbook;
 use caseload_files::{Format, HEAD_BYTES, detect};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::payload::{BLOCK_BYTES, Block};
+use caseload_model::sketch::Sketch;
 use sha2::{Digest, Sha256};
 
 use amend::Amendment;
@@ -44,6 +45,7 @@ pub(crate) struct FileReader {
     hash: Sha256,
     source: Source,
     amendment: Option<Amendment>,
+    sketch: Sketch,
 }
 
 enum Source {
@@ -58,7 +60,8 @@ impl FileReader {
     pub(crate) fn new(options: ReadOptions) -> Self {
         let (unpacking, hash) = (Unpacking::default(), Sha256::new());
         let source = Source::Unknown(Vec::new());
-        Self { options, unpacking, content_length: 0, hash, source, amendment: None }
+        let (amendment, sketch) = (None, Sketch::default());
+        Self { options, unpacking, content_length: 0, hash, source, amendment, sketch }
     }
 
     /// Takes the next bytes of the file as they arrived, and returns the blocks that are full. A
@@ -144,7 +147,8 @@ impl FileReader {
         };
         let (content_length, digest) = (self.content_length, self.hash.clone().finalize().into());
         ended.extend(self.amended(blocks));
-        Ok((ended, FileRead { content_length, digest, ..found }))
+        let sketch = self.sketch;
+        Ok((ended, FileRead { content_length, digest, sketch, ..found }))
     }
 
     fn read(&mut self, plain: &[u8], blocks: &mut Vec<Block>) -> Result<(), FileFault> {
@@ -204,10 +208,14 @@ impl FileReader {
         }
     }
 
-    fn amended(&self, blocks: Vec<Block>) -> Vec<Block> {
-        match &self.amendment {
-            Some(amendment) => blocks.iter().map(|block| amendment.apply(block)).collect(),
-            None => blocks,
+    /// The blocks as they are sent.
+    fn amended(&mut self, mut blocks: Vec<Block>) -> Vec<Block> {
+        if let Some(amendment) = &self.amendment {
+            blocks = blocks.iter().map(|block| amendment.apply(block)).collect();
         }
+        for block in &blocks {
+            self.sketch.add(self.options.action, block);
+        }
+        blocks
     }
 }

@@ -3,6 +3,7 @@
 
 use caseload_files::Encoding;
 use caseload_model::profile::OtherColumns;
+use caseload_model::sketch::Sketch;
 use caseload_model::task::Action;
 use caseload_model::time::zone::Zone;
 use caseload_store::EntryContext;
@@ -80,6 +81,8 @@ pub(crate) struct FileRead {
     pub(crate) content_length: u64,
     /// SHA-256 of the unpacked bytes.
     pub(crate) digest: [u8; 32],
+    /// The entries without an id.
+    pub(crate) sketch: Sketch,
     pub(crate) format: FileFormat,
     /// Each column of the header and the field that it fills.
     pub(crate) columns: Vec<(String, Option<String>)>,

@@ -10,6 +10,7 @@ use caseload_model::notes::Notes;
 use caseload_model::payload::{Block, BlockBuilder, Source};
 use caseload_model::profile::{Cell, ColumnFault, RoundedIds, RowColumns, RowEntry, RowRules};
 use caseload_model::record::EntryFault;
+use caseload_model::sketch::Sketch;
 use caseload_model::spelling::same_name;
 
 use super::fault::{FileFault, check_count};
@@ -110,6 +111,7 @@ impl Rows {
             entries: builder.finish(blocks)?,
             content_length: 0,
             digest: [0; 32],
+            sketch: Sketch::default(),
             format,
             columns: header.columns.fields(),
             previews: header.previews(std::mem::take(&mut self.samples)),

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::failures::{FAILURES_PRINTED_MAX, note_failure, note_groups, read_record};
 use super::options::OutputArgs;
 use crate::commands::fault_groups::FaultGroups;
+use crate::commands::follow::note_doubles;
 use crate::commands::part_file::PartFile;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
@@ -55,6 +56,7 @@ pub(super) async fn report(
     if import.has_errors() {
         failed_entries(imports, import, outputs.errors.as_mut()).await?;
     }
+    note_doubles(import);
     if import.warnings > 0 {
         let mut groups = FaultGroups::default();
         groups.add(&imports.warning_summary(id).await?);

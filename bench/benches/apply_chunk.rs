@@ -137,7 +137,7 @@ fn payload(round: u32) -> Block {
         );
         block.bytes.extend_from_slice(line.as_bytes());
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index: n, line: n + 1, range, oversize: None });
+        block.entries.push(Entry { index: n, line: n + 1, range, oversize: None, of_row: false });
     }
     block
 }

@@ -238,7 +238,13 @@ fn payload(task: u64) -> Block {
         let start = block.bytes.len();
         block.bytes.extend_from_slice(line.as_bytes());
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index: n as u32, line: n as u32 + 1, range, oversize: None });
+        block.entries.push(Entry {
+            index: n as u32,
+            line: n as u32 + 1,
+            range,
+            oversize: None,
+            of_row: false,
+        });
     }
     block
 }

@@ -11,7 +11,8 @@ use caseload_store::{CreateTask, StoreError, pack_block};
 /// The command that accepts it.
 pub fn small_task(domain: DomainId, id: String, now: UnixMillis) -> Result<CreateTask, StoreError> {
     let bytes = br#"{"core-profile-id":"1"}"#.to_vec();
-    let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
+    let entries =
+        vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None, of_row: false }];
     Ok(CreateTask {
         domain,
         key: None,

@@ -50,7 +50,7 @@ fn block(entries: u32) -> Block {
         let start = block.bytes.len();
         block.bytes.extend_from_slice(line.as_bytes());
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index: n, line: n + 1, range, oversize: None });
+        block.entries.push(Entry { index: n, line: n + 1, range, oversize: None, of_row: false });
         block.bytes.push(b'\n');
     }
     block

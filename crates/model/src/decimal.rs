@@ -83,6 +83,12 @@ pub(crate) fn is_within(number: &str, max: &str) -> bool {
         if !number.negative && number.compare(&max).is_le())
 }
 
+/// Whether two JSON numbers have the same value.
+pub(crate) fn are_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (DecimalText::parse(a), DecimalText::parse(b));
+    matches!((a, b), (Some(a), Some(b)) if a.compare(&b).is_eq())
+}
+
 /// Whether a JSON number is written as an integer: perhaps a minus sign, then digits alone.
 pub(crate) fn is_integer(number: &str) -> bool {
     is_digits(number.strip_prefix('-').unwrap_or(number))

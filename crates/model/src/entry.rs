@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8], oversize: Option<u64>) -> (Block, Entry) {
-        let entry = Entry { index: 3, line: 7, range: 2..2 + bytes.len(), oversize };
+        let entry = Entry { index: 3, line: 7, range: 2..2 + bytes.len(), oversize, of_row: false };
         let bytes = [b"##", bytes, b"##"].concat();
         (Block { bytes, entries: vec![entry.clone()], ..Block::default() }, entry)
     }

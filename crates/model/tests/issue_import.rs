@@ -45,7 +45,8 @@ fn prepare(entry: &str) -> Result<NewIssue, Rejection> {
 fn prepared(entry: &str) -> PreparedEntry<NewIssue> {
     let domain = DomainName::parse("acme").unwrap();
     let bytes = entry.as_bytes().to_vec();
-    let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
+    let entries =
+        vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None, of_row: false }];
     prepare_imports(&domain, &Block { bytes, entries, ..Block::default() }).remove(0)
 }
 

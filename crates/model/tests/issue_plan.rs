@@ -43,7 +43,7 @@ fn block(entries: &[String], first: usize) -> Block {
         block.bytes.extend_from_slice(entry.as_bytes());
         let index = (first + n) as u32;
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index, line: index + 1, range, oversize: None });
+        block.entries.push(Entry { index, line: index + 1, range, oversize: None, of_row: false });
     }
     block
 }

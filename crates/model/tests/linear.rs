@@ -78,7 +78,8 @@ fn acme() -> DomainName {
 }
 
 fn block(entry: &str) -> Block {
-    let entries = vec![Entry { index: 0, line: 1, range: 0..entry.len(), oversize: None }];
+    let entries =
+        vec![Entry { index: 0, line: 1, range: 0..entry.len(), oversize: None, of_row: false }];
     Block { bytes: entry.as_bytes().to_vec(), entries, ..Block::default() }
 }
 

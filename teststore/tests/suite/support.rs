@@ -45,7 +45,7 @@ pub(crate) fn block(lines: &[String], first_index: u32) -> Block {
         block.bytes.extend_from_slice(line.as_bytes());
         let index = first_index + n as u32;
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index, line: index + 1, range, oversize: None });
+        block.entries.push(Entry { index, line: index + 1, range, oversize: None, of_row: false });
     }
     block
 }

@@ -85,7 +85,13 @@ pub(super) fn blocks(world: &World, entries: &[Planned]) -> Result<Vec<PackedBlo
             let start = block.bytes.len();
             block.bytes.extend_from_slice(entry.json().as_bytes());
             let range = start..block.bytes.len();
-            block.entries.push(Entry { index, line: index + 1, range, oversize: None });
+            block.entries.push(Entry {
+                index,
+                line: index + 1,
+                range,
+                oversize: None,
+                of_row: false,
+            });
             index += 1;
         }
         blocks.push(pack_block(&block)?);

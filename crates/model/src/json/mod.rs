@@ -19,6 +19,8 @@ mod write;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::decimal::are_equal;
+
 pub(crate) use path::ValuePath;
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
@@ -46,6 +48,15 @@ pub enum Json<'a> {
     Array(Vec<Json<'a>>),
     /// Keys in their order in the text; no key occurs twice.
     Object(Vec<Member<'a>>),
+}
+
+/// How numbers are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// 10.50 is not 10.5.
+    ByDigits,
+    /// 10.50 is 10.5.
+    ByValue,
 }
 
 /// A member of a map: its key and its value.
@@ -93,21 +104,28 @@ impl<'a> Json<'a> {
     /// Whether both values have equal content: the order of keys does not count, and numbers are
     /// equal if their digits are.
     pub fn same(&self, other: &Json<'_>) -> bool {
+        self.same_by(other, Numbers::ByDigits)
+    }
+
+    /// Whether both values have equal content; the order of keys does not count.
+    pub(crate) fn same_by(&self, other: &Json<'_>, numbers: Numbers) -> bool {
         match (self, other) {
             (Self::Null, Json::Null) => true,
             (Self::Bool(a), Json::Bool(b)) => a == b,
-            (Self::Number(a), Json::Number(b)) => a == b,
+            (Self::Number(a), Json::Number(b)) => {
+                a == b || numbers == Numbers::ByValue && are_equal(a, b)
+            }
             (Self::String(a), Json::String(b)) => a == b,
             (Self::Array(a), Json::Array(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y))
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same_by(y, numbers))
             }
             (Self::Object(a), Json::Object(b)) if a.len() != b.len() => false,
             (Self::Object(a), Json::Object(_)) if a.len() <= SEARCHED_KEYS_MAX => {
-                a.iter().all(|(key, x)| other.get(key).is_some_and(|y| x.same(y)))
+                a.iter().all(|(key, x)| other.get(key).is_some_and(|y| x.same_by(y, numbers)))
             }
             (Self::Object(a), Json::Object(b)) => {
                 let b: HashMap<&str, &Json<'_>> = b.iter().map(|(k, v)| (&**k, v)).collect();
-                a.iter().all(|(key, x)| b.get(&**key).is_some_and(|y| x.same(y)))
+                a.iter().all(|(key, x)| b.get(&**key).is_some_and(|y| x.same_by(y, numbers)))
             }
             _ => false,
         }

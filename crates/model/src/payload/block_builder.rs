@@ -70,7 +70,8 @@ impl BlockBuilder {
                 self.block.bytes.truncate(self.start + OVERSIZE_PREFIX_BYTES);
             }
             let range = self.start..self.block.bytes.len();
-            self.block.entries.push(Entry { index: self.count as u32, line, range, oversize });
+            let (index, of_row) = (self.count as u32, !source.rows.is_empty());
+            self.block.entries.push(Entry { index, line, range, oversize, of_row });
             self.add_source(line, source);
             let is_full = self.block.bytes.len() >= BLOCK_BYTES
                 || self.block.entries.len() >= BLOCK_ENTRIES

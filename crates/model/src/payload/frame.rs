@@ -95,6 +95,7 @@ impl Block {
         if version == VERSION_WITH_SIDES {
             rows = head.sides(&entries, true)?;
             notes = head.sides(&entries, false)?;
+            mark_rows(&rows, &mut entries);
         }
         let base = head.at;
         if bytes.len() - base != head.end {
@@ -132,6 +133,16 @@ fn encode_sides(sides: &[&Side], with_lines: bool, out: &mut Vec<u8>) {
         }
         write_varint(side.range.len() as u64, out);
         (index, line) = (side.index, side.line);
+    }
+}
+
+/// Marks the entries that have rows; both are in order.
+fn mark_rows(rows: &[Side], entries: &mut [Entry]) {
+    let mut rows = rows.iter().peekable();
+    for entry in entries {
+        while rows.next_if(|row| row.index == entry.index).is_some() {
+            entry.of_row = true;
+        }
     }
 }
 
@@ -196,7 +207,7 @@ impl Head<'_> {
             let len_and_flag = self.varint()?;
             let oversize = if len_and_flag & 1 == 1 { Some(self.varint()?) } else { None };
             let range = self.range(len_and_flag >> 1)?;
-            entries.push(Entry { index, line, range, oversize });
+            entries.push(Entry { index, line, range, oversize, of_row: false });
             (next_index, next_line) = (u64::from(index) + 1, u64::from(line) + 1);
         }
         Ok(entries)

@@ -17,6 +17,7 @@ pub use jsonl::JsonlSplitter;
 pub use reader::PayloadReader;
 
 use crate::error_code::ErrorCode;
+use crate::json::Numbers;
 
 /// A block is full once it holds this many bytes of entries; the last entry may exceed it. Blocks
 /// are packed, read and validated one at a time while others are written: smaller blocks start
@@ -44,6 +45,9 @@ pub struct Entry {
     pub range: Range<usize>,
     /// The length of the entry as sent, if that is over the limit and only the beginning is stored.
     pub oversize: Option<u64>,
+    /// Whether it was made of rows of a file, which are compared with stored records more loosely:
+    /// spreadsheets change the digits of numbers, and an empty cell is also that of an empty value.
+    pub of_row: bool,
 }
 
 /// Bytes of the file that an entry was made of, or the reader's notes about it. They are in
@@ -70,6 +74,13 @@ pub struct Block {
     /// Base URLs of the server that accepted the payload, if entries may contain them. An import
     /// takes them off the URLs of attachments.
     pub base_urls: Vec<String>,
+}
+
+impl Entry {
+    /// How the numbers of the entry are compared with stored ones.
+    pub(crate) const fn numbers(&self) -> Numbers {
+        if self.of_row { Numbers::ByValue } else { Numbers::ByDigits }
+    }
 }
 
 impl Block {

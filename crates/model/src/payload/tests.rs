@@ -390,7 +390,7 @@ fn each_kind_of_damage_to_a_stored_block_has_its_own_message() {
 #[test]
 #[should_panic(expected = "the positions of entries ascend")]
 fn encoding_a_block_whose_positions_do_not_ascend_panics() {
-    let entry = Entry { index: 1, line: 1, range: 0..0, oversize: None };
+    let entry = Entry { index: 1, line: 1, range: 0..0, oversize: None, of_row: false };
     let _ = Block { entries: vec![entry.clone(), entry], ..Block::default() }.encode();
 }
 
@@ -430,7 +430,13 @@ fn any_block() -> impl Strategy<Value = Block> {
             block.bytes.extend_from_slice(b"gap");
             let start = block.bytes.len();
             block.bytes.extend_from_slice(&bytes);
-            block.entries.push(Entry { index, line, range: start..block.bytes.len(), oversize });
+            block.entries.push(Entry {
+                index,
+                line,
+                range: start..block.bytes.len(),
+                oversize,
+                of_row: false,
+            });
             (index, line) = (index + 1, line + 1);
         }
         block

@@ -62,7 +62,10 @@ pub fn plan_app_updates<S: BuildHasher>(
         let digits = Digits::new();
         let patch = cleaned_json(action, payload, entry, &digits);
         let merged = match &prepared.item {
-            Ok(_) => update(&APP, &StoredRecord::of(&APP, fields), &patch, Lists::Replace),
+            Ok(_) => {
+                let stored = StoredRecord::of(&APP, fields);
+                update(&APP, &stored, &patch, Lists::Replace, entry.numbers())
+            }
             Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
         };
         let is_repeat =

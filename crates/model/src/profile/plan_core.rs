@@ -184,7 +184,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         let json = cleaned_json(self.action, self.payload, entry, &digits);
         let stored = self.state.fields(id).expect("the owner of an identity was read");
         let stored = StoredRecord::of(&CORE, stored);
-        let outcome = update(&CORE, &stored, &json, lists);
+        let outcome = update(&CORE, &stored, &json, lists, entry.numbers());
         let wanted = patch.identities.iter().flatten().enumerate();
         let conflicts = self.conflicts(&json, wanted, id);
         let outcome = match outcome {

@@ -8,7 +8,7 @@ use super::merge::{Lists, update};
 use super::stored::StoredRecord;
 use crate::entry::id_of;
 use crate::ids::{CoreProfileId, IdentityKey};
-use crate::json::{self, Json, ValuePath};
+use crate::json::{self, Json, Numbers, ValuePath};
 use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
@@ -93,5 +93,6 @@ pub(super) fn merge_faults(
     };
     let good = members.iter().filter(|(name, _)| is_good(name)).cloned().collect();
     let stored = StoredRecord::of(table, fields);
-    update(table, &stored, &Json::Object(good), lists).err().unwrap_or_default()
+    let outcome = update(table, &stored, &Json::Object(good), lists, Numbers::ByDigits);
+    outcome.err().unwrap_or_default()
 }

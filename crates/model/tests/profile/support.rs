@@ -17,7 +17,7 @@ pub(crate) fn block<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Block 
         let range = start..block.bytes.len();
         block.bytes.push(b'\n');
         let index = u32::try_from(n).unwrap();
-        block.entries.push(Entry { index, line: index + 1, range, oversize: None });
+        block.entries.push(Entry { index, line: index + 1, range, oversize: None, of_row: false });
     }
     block
 }

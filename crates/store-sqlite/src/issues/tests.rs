@@ -79,7 +79,13 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         let start = block.bytes.len();
         block.bytes.extend_from_slice(entry.as_bytes());
         let range = start..block.bytes.len();
-        block.entries.push(Entry { index: n as u32, line: n as u32 + 1, range, oversize: None });
+        block.entries.push(Entry {
+            index: n as u32,
+            line: n as u32 + 1,
+            range,
+            oversize: None,
+            of_row: false,
+        });
     }
     let app = App { app_id: "web".to_owned(), publish_id: "1".to_owned() };
     let context = ImportContext {

@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn block(index: u32) -> ChunkEntries {
-        let entry = Entry { index, line: index + 1, range: 0..1, oversize: None };
+        let entry = Entry { index, line: index + 1, range: 0..1, oversize: None, of_row: false };
         let block = Block { bytes: vec![b'x'], entries: vec![entry.clone()], ..Block::default() };
         let work = ChunkWork::GetAppProfiles(vec![PreparedEntry {
             entry,

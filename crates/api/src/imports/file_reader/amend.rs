@@ -238,7 +238,7 @@ fn with_changes(block: &Block, changes: &BTreeMap<u32, Changed>) -> Block {
             start..new.bytes.len()
         };
         let range = add(changed.map_or(block.bytes_of(entry), |changed| &changed.text[..]));
-        new.entries.push(Entry { index, line, range, oversize });
+        new.entries.push(Entry { index, line, range, oversize, of_row: entry.of_row });
         let mut rows: Vec<_> = block.rows_of(entry).collect();
         if rows.is_empty() && changed.is_some() {
             rows.push((line, block.bytes_of(entry)));

@@ -18,12 +18,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::fragments::IssueFragments;
 use super::reader::FAULTS_MAX;
-use super::{AgentMention, IssueColumns, IssueQueue, NewIssue};
+use super::{IssueColumns, NewIssue};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, EntryWarning, PreparedEntry, Rejection};
+use crate::record::{EntryFault, EntryWarning, PreparedEntry, Rejection};
 use crate::task::Action;
 use crate::time::UnixMillis;
 use apps::Apps;
@@ -162,6 +162,7 @@ impl<'c> Planner<'c> {
             &existing.fragments,
             &IssueFragments::new(&head, &issue.body),
             &issue.unaddressed,
+            entry.of_row,
         );
         if !is_same_instant(issue, created_at, original) {
             differing.insert(0, "created_at".to_owned());

@@ -128,7 +128,7 @@ fn a_sheet_is_read_as_a_spreadsheet_shows_it() {
 fn an_error_of_any_spreadsheet_is_one_of_its_cell() {
     let error = |cell: &str, error: &str| format!(r#"<c r="{cell}" t="e"><v>{error}</v></c>"#);
     let header = row(1, &[("A", "uid"), ("B", "last_city"), ("C", "full_name")]);
-    // The text of the second row is what an XML parser sees as a text.
+    // An XML parser sees a text in the second row.
     let text = row(2, &[("A", "u1"), ("B", "City"), ("C", r#"a > c t="e""#)]);
     let rows: Vec<_> = (3..)
         .zip(["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#N/A"])

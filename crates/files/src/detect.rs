@@ -102,6 +102,8 @@ pub fn detect(head: &[u8], encoding: Option<Encoding>) -> Result<Format, FormatF
     // A fault of the text is found again, with its line, when the file is read.
     let _ = TextDecoder::new(encoding).feed(head, &mut text);
     let content = text.trim_start();
+    // A text of a record may have the character U+0000, a header has none.
+    let has_zero_first = content.lines().next().is_some_and(|line| line.contains('\0'));
     match content.bytes().next() {
         None | Some(b'{') => Ok(Format::Lines),
         Some(b'[') if is_array(content) => Ok(Format::Array),
@@ -110,7 +112,7 @@ pub fn detect(head: &[u8], encoding: Option<Encoding>) -> Result<Format, FormatF
             "UTF-16 without a byte order mark",
             "save it as UTF-8, or name its encoding, utf-16le or utf-16be",
         ),
-        _ if text.contains('\0') => fault("a binary file", EXPORT),
+        _ if has_zero_first => fault("a binary file", EXPORT),
         _ => Ok(Format::Table),
     }
 }

@@ -50,6 +50,7 @@ fn the_first_bytes_show_the_format() {
         (b"GIF89a", Err("an image (GIF)")),
         (b"<html><table>", Err("HTML or XML")),
         (b"ab\0\0\0cd", Err("a binary file")),
+        (b"uid,last_city\r\n1,a\0b\r\n", Ok(Format::Table)),
         (b"a\0,\0b\0", Err("UTF-16 without a byte order mark")),
         (b"\x1f\x8b\x08", Err("a gzip file inside another one")),
     ] {

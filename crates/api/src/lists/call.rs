@@ -102,7 +102,8 @@ impl<N: Noun> ListCall<N> {
         }
         reader.bytes_max = stream::STEP_BYTES;
         let form = if self.chosen.format == Format::Csv {
-            let (table, view) = N::table(&self.request);
+            let (mut table, view) = N::table(&self.request);
+            table.style = self.chosen.style;
             reader.view = view;
             StreamForm::Table(table)
         } else {

@@ -121,19 +121,28 @@ impl<N: Noun> RecordStream<N> {
             }
             StreamForm::Table(table) => {
                 let cpu = &self.reader.steps.state.cpu;
-                piece = rows(cpu, table.clone(), piece, begins).await?;
+                let (table, rows) = rows(cpu, table.clone(), piece, begins).await?;
+                self.reader.form = StreamForm::Table(table);
+                piece = rows;
             }
         }
         Ok(Some(memory.hold(piece)))
     }
 }
 
-/// The rows of records, after the header at the beginning of the stream.
-async fn rows(cpu: &CpuPool, table: Table, lines: Vec<u8>, begins: bool) -> io::Result<Vec<u8>> {
+/// The rows of records, after the header at the beginning of the stream, and the table that
+/// continues.
+async fn rows(
+    cpu: &CpuPool,
+    mut table: Table,
+    lines: Vec<u8>,
+    begins: bool,
+) -> io::Result<(Table, Vec<u8>)> {
     let written = cpu.run(move || {
-        let mut out = if begins { table.header() } else { Vec::new() };
-        out.extend_from_slice(&table.rows(&lines)?);
-        Ok::<_, DamagedRecord>(out)
+        let mut out = if begins { table.begin(&lines)? } else { Vec::new() };
+        out.reserve(lines.len() / 2);
+        table.rows(&lines, &mut out)?;
+        Ok::<_, DamagedRecord>((table, out))
     });
     match written.await {
         Ok(Ok(rows)) => Ok(rows),

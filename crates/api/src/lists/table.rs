@@ -1,62 +1,173 @@
-//! Records as rows of a table. The model chooses the columns, and `http::csv` writes the cells.
+//! Records as rows of a table that an import reads back: it finds each record unchanged. The model
+//! chooses the columns, and `http::csv` writes the cells. A custom field with a column of its own
+//! has its type in the header. The first records show it; the cell of a value of another type names
+//! that type.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::http::csv::{DamagedRecord, Members, at_path, find, members, write_cells, write_header};
+use caseload_model::issue::FieldType;
+use caseload_model::json::{self, Json};
+use caseload_model::profile::typed_cell;
 
-/// The member whose members are custom fields, and the member of an issue's field that has its
-/// value.
+use crate::http::csv::{
+    DamagedRecord, Members, Style, at_path, find, members, text_of, write_header, write_row,
+};
+
 const CUSTOM_FIELDS: &str = "custom_fields";
-const VALUE: &str = "value";
+/// The words of a type in a header. A text has one only if its name would show another.
+const TYPES: [(&str, FieldType); 7] = [
+    ("text", FieldType::Singleline),
+    ("number", FieldType::Number),
+    ("boolean", FieldType::Checkbox),
+    ("date", FieldType::Date),
+    ("multiline", FieldType::Multiline),
+    ("dropdown", FieldType::Dropdown),
+    ("checkbox", FieldType::Checkbox),
+];
 
-/// The columns of a table.
+/// A table whose header is still to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    columns: Arc<[String]>,
+    columns: Arc<[Column]>,
     /// Whether a custom field is a map of its type and value.
     has_typed_fields: bool,
+    pub(crate) style: Style,
+}
+
+#[derive(Debug, Clone)]
+enum Column {
+    /// The path of a member.
+    Member(String),
+    /// A custom field, and its type if that is known.
+    Field(String, Option<FieldType>),
+}
+
+impl Column {
+    /// A column as the caller names it, perhaps with its type.
+    fn named(name: String) -> Self {
+        let Some((CUSTOM_FIELDS, key)) = name.split_once('.') else { return Self::Member(name) };
+        let typed = key.rsplit_once(':').and_then(|(key, word)| {
+            let (_, kind) = TYPES.iter().find(|(known, _)| *known == word)?;
+            Some(Self::Field(key.to_owned(), Some(*kind)))
+        });
+        typed.unwrap_or_else(|| Self::Field(key.to_owned(), None))
+    }
+
+    fn header(&self) -> Cow<'_, str> {
+        let (key, kind) = match self {
+            Self::Member(name) => return Cow::Borrowed(name),
+            Self::Field(key, kind) => (key, kind),
+        };
+        let kind = kind.unwrap_or(FieldType::Singleline);
+        let shows_type = key.rsplit_once(':').is_some_and(|(_, word)| {
+            TYPES.iter().any(|(known, _)| known.eq_ignore_ascii_case(word.trim()))
+        });
+        match TYPES.iter().find(|(_, known)| *known == kind) {
+            Some((word, _)) if shows_type || kind != FieldType::Singleline => {
+                Cow::Owned(format!("{CUSTOM_FIELDS}.{key}:{word}"))
+            }
+            _ => Cow::Owned(format!("{CUSTOM_FIELDS}.{key}")),
+        }
+    }
 }
 
 impl Table {
     pub(crate) fn of_issues(columns: Vec<String>) -> Self {
-        Self { columns: columns.into(), has_typed_fields: true }
+        Self::new(columns, true)
     }
 
     pub(crate) fn of_profiles(columns: Vec<String>) -> Self {
-        Self { columns: columns.into(), has_typed_fields: false }
+        Self::new(columns, false)
     }
 
-    /// The first row.
-    pub(crate) fn header(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        write_header(self.columns.iter().map(String::as_str), &mut out);
-        out
+    fn new(columns: Vec<String>, has_typed_fields: bool) -> Self {
+        let columns = columns.into_iter().map(Column::named).collect();
+        Self { columns, has_typed_fields, style: Style::Plain }
     }
 
-    /// The rows of records, one record per line of `lines`.
-    pub(crate) fn rows(&self, lines: &[u8]) -> Result<Vec<u8>, DamagedRecord> {
-        let mut out = Vec::with_capacity(lines.len() / 2);
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let record = members(line)?;
-            let cells = self.columns.iter().map(|column| self.cell(&record, column));
-            write_cells(cells.collect::<Result<_, _>>()?, &mut out);
+    /// The table with the types that the first records have, and its first row.
+    pub(crate) fn begin(&mut self, lines: &[u8]) -> Result<Vec<u8>, DamagedRecord> {
+        let mut columns = self.columns.to_vec();
+        for column in &mut columns {
+            let Column::Field(key, kind @ None) = column else { continue };
+            for line in records(lines) {
+                let Some((of, value)) = self.field(&members(line)?, key)? else { continue };
+                if value != b"null" {
+                    *kind = Some(of);
+                    break;
+                }
+            }
         }
+        let mut out = Vec::new();
+        let names: Vec<_> = columns.iter().map(Column::header).collect();
+        write_header(names.iter().map(|name| &**name), self.style, &mut out);
+        self.columns = columns.into();
         Ok(out)
     }
 
-    /// The value of a column; that of an issue's custom field is without its type.
+    /// Appends the rows of records, one record per line of `lines`.
+    pub(crate) fn rows(&self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), DamagedRecord> {
+        for line in records(lines) {
+            let record = members(line)?;
+            let cells = self.columns.iter().map(|column| self.cell(&record, column));
+            let cells = cells.collect::<Result<Vec<_>, _>>()?;
+            write_row(cells.into_iter(), self.style, out);
+        }
+        Ok(())
+    }
+
     fn cell<'a>(
         &self,
         record: &Members<'a>,
-        column: &str,
-    ) -> Result<Option<&'a [u8]>, DamagedRecord> {
-        let value = at_path(record, column)?;
-        let is_field = column.split_once('.').is_some_and(|(member, _)| member == CUSTOM_FIELDS);
-        match value {
-            Some(field) if is_field && self.has_typed_fields => {
-                Ok(find(&members(field)?, VALUE).filter(|value| *value != b"null"))
+        column: &Column,
+    ) -> Result<Option<Cow<'a, [u8]>>, DamagedRecord> {
+        match column {
+            Column::Member(path) => Ok(at_path(record, path)?.map(text_of)),
+            Column::Field(key, of_column) => {
+                let Some((kind, value)) = self.field(record, key)? else { return Ok(None) };
+                let json = json::parse(value).map_err(|_| DamagedRecord)?;
+                if json == Json::Null {
+                    return Ok(None);
+                }
+                let of_column = of_column.unwrap_or(FieldType::Singleline);
+                let word = self.word(kind);
+                let typed = typed_cell(of_column, (kind, word), &json);
+                Ok(Some(typed.map_or_else(|| text_of(value), |typed| typed.into_bytes().into())))
             }
-            value => Ok(value),
         }
     }
+
+    /// The word for the type of a value.
+    fn word(&self, kind: FieldType) -> &'static str {
+        match kind {
+            FieldType::Singleline if !self.has_typed_fields => "text",
+            kind => kind.as_str(),
+        }
+    }
+
+    /// A custom field: its type and value.
+    fn field<'a>(
+        &self,
+        record: &Members<'a>,
+        key: &str,
+    ) -> Result<Option<(FieldType, &'a [u8])>, DamagedRecord> {
+        let Some(fields) = find(record, CUSTOM_FIELDS) else { return Ok(None) };
+        let fields = members(fields)?;
+        let Some(field) = find(&fields, key) else { return Ok(None) };
+        if !self.has_typed_fields {
+            let is_text = field.first() == Some(&b'"');
+            let kind = if is_text { FieldType::Singleline } else { FieldType::Number };
+            return Ok(Some((kind, field)));
+        }
+        let field = members(field)?;
+        let word = find(&field, "type").map(text_of);
+        let kind =
+            FieldType::ALL.iter().find(|kind| word.as_deref() == Some(kind.as_str().as_bytes()));
+        Ok(kind.copied().zip(find(&field, "value")))
+    }
+}
+
+fn records(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }

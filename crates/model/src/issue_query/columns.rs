@@ -9,8 +9,9 @@ use crate::parameters::Parameters;
 
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 200;
-/// The columns of a table whose caller names none. Texts of any length are not among them.
-pub const COLUMNS_DEFAULT: [&str; 20] = [
+/// The columns of a table whose caller names none: every member, so that an import of the table
+/// finds each issue unchanged.
+pub const COLUMNS_DEFAULT: [&str; 32] = [
     "id",
     "title",
     "state_data.state",
@@ -21,6 +22,7 @@ pub const COLUMNS_DEFAULT: [&str; 20] = [
     "tags",
     "language",
     "platform_type",
+    "domain",
     "app_id",
     "app_publish_id",
     "author_name",
@@ -31,7 +33,19 @@ pub const COLUMNS_DEFAULT: [&str; 20] = [
     "issue_mode_data.issue_mode",
     "redacted",
     "cc",
+    "queue",
+    "feedback_rating",
+    "feedback_comment",
+    "current_predict_label",
+    "original_predict_label",
+    "custom_fields",
+    "meta",
+    "sentiment_analysis",
+    "smart_intents",
+    "private_notes",
+    MESSAGES,
 ];
+const MESSAGES: &str = "messages";
 
 /// The members of one kind of record.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +96,7 @@ const MEMBERS: [(&str, Inside); 31] = [
     ("platform_type", Inside::Nothing),
     ("issue_mode_data", Inside::Keys(&["issue_mode"])),
     ("cc", Inside::Nothing),
-    ("messages", Inside::Nothing),
+    (MESSAGES, Inside::Nothing),
     ("meta", Inside::AnyKeys),
     ("custom_fields", Inside::AnyKeys),
     ("feedback_rating", Inside::Nothing),
@@ -178,22 +192,11 @@ fn shown(column: &str) -> String {
     format!("{start:?}")
 }
 
-/// The default columns, and those that the words of `includes` add: those of the view, and `meta`.
-pub(super) fn default_columns(view: &IssueView, meta: bool) -> Vec<String> {
-    let added = [
-        (meta, "meta"),
-        (view.custom_fields, "custom_fields"),
-        (view.feedback, "feedback_rating"),
-        (view.feedback, "feedback_comment"),
-        (view.queue, "queue"),
-        (view.private_notes, "private_notes"),
-        (view.predict_labels, "current_predict_label"),
-        (view.predict_labels, "original_predict_label"),
-        (view.sentiment_analysis, "sentiment_analysis"),
-        (view.smart_intents, "smart_intents"),
-    ];
-    let added = added.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, column)| column);
-    COLUMNS_DEFAULT.into_iter().chain(added).map(str::to_owned).collect()
+/// The default columns. A view without messages has no column of them.
+pub(super) fn default_columns(view: &IssueView) -> Vec<String> {
+    let columns = COLUMNS_DEFAULT.into_iter();
+    let shown = columns.filter(|column| !(view.exclude_messages && *column == MESSAGES));
+    shown.map(str::to_owned).collect()
 }
 
 /// The view with the members that these columns need, and no others.
@@ -207,7 +210,7 @@ pub(super) fn view_of(columns: &[String], view: &IssueView) -> IssueView {
         predict_labels: has(&["current_predict_label", "original_predict_label"]),
         sentiment_analysis: has(&["sentiment_analysis"]),
         smart_intents: has(&["smart_intents"]),
-        exclude_messages: !has(&["messages"]),
+        exclude_messages: !has(&[MESSAGES]),
         timestamps: view.timestamps,
     }
 }
@@ -263,11 +266,22 @@ mod tests {
     }
 
     #[test]
-    fn includes_add_columns_to_the_default_ones() {
-        let pairs = [("includes".to_owned(), r#"["feedback","queue","meta"]"#.to_owned())];
-        let (columns, view) = parse_list(&pairs).unwrap().table();
-        let added = &columns[COLUMNS_DEFAULT.len()..];
-        assert_eq!(added, ["meta", "feedback_rating", "feedback_comment", "queue"]);
-        assert!(view.feedback && view.queue && view.exclude_messages && !view.custom_fields);
+    fn every_member_has_a_column_by_default() {
+        let shown = |column: &str, member: &str| split(column).0 == member;
+        for (member, inside) in MEMBERS {
+            let columns: Vec<_> =
+                COLUMNS_DEFAULT.into_iter().filter(|column| shown(column, member)).collect();
+            match inside {
+                Inside::Keys(keys) if columns != [member] => assert_eq!(columns.len(), keys.len()),
+                _ => assert_eq!(columns, [member]),
+            }
+        }
+        let (columns, view) = parse_list(&[]).unwrap().table();
+        assert_eq!(columns, COLUMNS_DEFAULT);
+        assert!(view.custom_fields && view.private_notes && !view.exclude_messages);
+        let excludes = [("excludes".to_owned(), "messages".to_owned())];
+        let (columns, view) = parse_list(&excludes).unwrap().table();
+        assert_eq!(columns, COLUMNS_DEFAULT[..31]);
+        assert!(view.exclude_messages);
     }
 }

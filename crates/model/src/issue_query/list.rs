@@ -16,7 +16,7 @@ use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// The parameters of a list that are not filters. `format` is a matter of HTTP, which reads its
 /// value.
-const NO_FILTERS: [&str; 13] = [
+const NO_FILTERS: [&str; 15] = [
     "includes",
     "excludes",
     "timestamp-format",
@@ -28,6 +28,8 @@ const NO_FILTERS: [&str; 13] = [
     "after",
     "count",
     "format",
+    "bom",
+    "spreadsheet",
     "trailer",
     "columns",
 ];
@@ -48,8 +50,6 @@ const DEEPER: &str = "To read further, send cursor instead of page: * to begin, 
 pub struct ListRequest<Query = IssueQuery, View = IssueView, Id = u64> {
     pub query: Query,
     pub view: View,
-    /// Whether `includes` names `meta`, which maps always show: a table then has a column of it.
-    pub meta_column: bool,
     pub paging: Paging,
     /// Whether the caller gave `page`.
     pub explicit_paging: bool,
@@ -64,7 +64,7 @@ pub struct ListRequest<Query = IssueQuery, View = IssueView, Id = u64> {
 impl ListRequest {
     /// The columns of the list as a table, and the view that has the members for them.
     pub fn table(&self) -> (Vec<String>, IssueView) {
-        let default = || columns::default_columns(&self.view, self.meta_column);
+        let default = || columns::default_columns(&self.view);
         let columns = self.columns.clone().unwrap_or_else(default);
         let view = columns::view_of(&columns, &self.view);
         (columns, view)
@@ -74,7 +74,7 @@ impl ListRequest {
 /// A word of `includes`.
 #[derive(Clone, Copy)]
 enum Include {
-    /// Always shown in maps; asking for it adds a column to a table.
+    /// Always shown.
     Meta,
     CustomFields,
     Feedback,
@@ -100,11 +100,9 @@ const INCLUDES: [(&str, Include); 8] = [
 pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &LIST_PARAMETERS);
     let query = query(&mut parameters);
-    let (view, meta_column) = view(&mut parameters, IssueView::default());
     let request = ListRequest {
         query,
-        view,
-        meta_column,
+        view: view(&mut parameters, IssueView::default()),
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
@@ -118,7 +116,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
 pub fn parse_single(pairs: &[(String, String)]) -> Result<IssueView, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &SINGLE_PARAMETERS);
     let default = IssueView { custom_fields: true, ..IssueView::default() };
-    let (view, _) = view(&mut parameters, default);
+    let view = view(&mut parameters, default);
     if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
 }
 
@@ -205,12 +203,11 @@ pub(crate) fn sort(parameters: &mut Parameters<'_>, keys: &[SortKey], updated: &
 }
 
 /// The view, and whether `includes` names `meta`.
-fn view(parameters: &mut Parameters<'_>, default: IssueView) -> (IssueView, bool) {
+fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
     let mut view = default;
-    let mut meta = false;
     for include in parameters.words("includes", &INCLUDES).unwrap_or_default() {
         match include {
-            Include::Meta => meta = true,
+            Include::Meta => {}
             Include::CustomFields => view.custom_fields = true,
             Include::Feedback => view.feedback = true,
             Include::PrivateNotes => view.private_notes = true,
@@ -224,5 +221,5 @@ fn view(parameters: &mut Parameters<'_>, default: IssueView) -> (IssueView, bool
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
     let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
     view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
-    (view, meta)
+    view
 }

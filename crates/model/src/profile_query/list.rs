@@ -15,7 +15,7 @@ use crate::parameters::{Bound, ListForm, ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
 /// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
-const SHARED: [&str; 23] = [
+const SHARED: [&str; 25] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -37,19 +37,21 @@ const SHARED: [&str; 23] = [
     "after",
     "count",
     "format",
+    "bom",
+    "spreadsheet",
     "trailer",
     "columns",
 ];
 /// The parameters of a list of core profiles.
-pub const CORE_PROFILE_PARAMETERS: [&str; 25] = with_shared(["ids", "tags"]);
+pub const CORE_PROFILE_PARAMETERS: [&str; 27] = with_shared(["ids", "tags"]);
 /// The parameters of a list of app profiles.
-pub const APP_PROFILE_PARAMETERS: [&str; 25] = with_shared(["pids", "app-ids"]);
+pub const APP_PROFILE_PARAMETERS: [&str; 27] = with_shared(["pids", "app-ids"]);
 /// The parameters of a single profile.
 pub const SINGLE_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
 
 /// The shared parameters and two more.
-const fn with_shared(own: [&'static str; 2]) -> [&'static str; 25] {
-    let mut all = [own[0]; 25];
+const fn with_shared(own: [&'static str; 2]) -> [&'static str; 27] {
+    let mut all = [own[0]; 27];
     all[1] = own[1];
     let mut n = 0;
     while n < SHARED.len() {
@@ -81,7 +83,6 @@ pub fn parse_profile_list(
     let request = ProfileListRequest {
         query: query(kind, &mut parameters),
         view: view(kind, &mut parameters),
-        meta_column: false,
         paging: paging(&mut parameters, records, DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read_with(&mut parameters, |id| ProfileId::parse(kind, id)),

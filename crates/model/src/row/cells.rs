@@ -88,7 +88,7 @@ impl<'c> Cell<'c> {
 pub fn written_cell(text: &str) -> (Cow<'_, str>, bool) {
     let plain = Cell { text, quoted: false };
     if plain.forced_text().is_some() {
-        return (Cow::Owned(format!("=\"{}\"", text.replace('"', "\"\""))), true);
+        return (Cow::Owned(as_formula(text)), true);
     }
     (Cow::Borrowed(text), trimmed(text).len() < text.len() || plain.read().is_err())
 }
@@ -116,8 +116,12 @@ pub(super) enum Form {
     Person,
     /// The state of an issue, also in the words of other desks.
     State,
-    /// A custom field of an issue: a map of its type and value.
-    Typed(FieldType),
+    /// A custom field. That of an issue is a map of its type and value, that of a profile the value
+    /// alone.
+    Custom {
+        kind: FieldType,
+        bare: bool,
+    },
 }
 
 impl Form {
@@ -130,6 +134,15 @@ impl Form {
             Rule::Boolean => Self::Boolean,
             Rule::Tags => Self::List,
             Rule::Identities | Rule::Names | Rule::CustomFields => Self::Json,
+        }
+    }
+
+    /// Whether a text of blanks is a value.
+    pub(super) const fn is_text(self) -> bool {
+        match self {
+            Self::Text | Self::Word => true,
+            Self::Custom { kind, .. } => has_text(kind),
+            _ => false,
         }
     }
 
@@ -158,24 +171,7 @@ impl Form {
                 _ => write_string(word, out),
             },
             Self::State => write_string(state_of(word).unwrap_or(word), out),
-            Self::Typed(kind) => {
-                out.extend_from_slice(b"{\"type\":");
-                write_string(kind.as_str(), out);
-                out.extend_from_slice(b",\"value\":");
-                let form = match kind {
-                    FieldType::Checkbox => Self::Boolean,
-                    FieldType::Number => Self::Number,
-                    FieldType::Date => {
-                        check_date(word)?;
-                        Self::Moment
-                    }
-                    FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown => {
-                        Self::Text
-                    }
-                };
-                form.write(text, separator, out)?;
-                out.push(b'}');
-            }
+            Self::Custom { kind, bare } => write_custom(kind, bare, text, out)?,
             Self::List if !word.starts_with('[') => {
                 let members = list(word, separator);
                 crate::json::write_array(members, out, write_string);
@@ -191,6 +187,90 @@ impl Form {
         }
         Ok(())
     }
+}
+
+const fn has_text(kind: FieldType) -> bool {
+    matches!(kind, FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown)
+}
+
+/// Writes a custom field. The type of a typed value comes before that of the column.
+fn write_custom(
+    kind: FieldType,
+    bare: bool,
+    text: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), CellFault> {
+    if let Some(value) = typed_value(text) {
+        if bare {
+            value.write_to(out);
+        } else {
+            write_json(trimmed(text), out);
+        }
+        return Ok(());
+    }
+    let form = match kind {
+        FieldType::Checkbox => Form::Boolean,
+        FieldType::Number => Form::Number,
+        FieldType::Date => {
+            check_date(trimmed(text))?;
+            Form::Moment
+        }
+        FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown => Form::Text,
+    };
+    if bare {
+        return form.write(text, "", out);
+    }
+    out.extend_from_slice(b"{\"type\":");
+    write_string(kind.as_str(), out);
+    out.extend_from_slice(b",\"value\":");
+    form.write(text, "", out)?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// The beginning of a cell with a typed value.
+const TYPED: &str = "{\"type\":";
+
+/// The value in a cell such as `{"type":"number","value":7}`.
+fn typed_value(text: &str) -> Option<Json<'_>> {
+    let word = trimmed(text);
+    let json = word.starts_with(TYPED).then(|| parse(word.as_bytes()).ok())??;
+    let Json::Object(members) = json else { return None };
+    let value = members.into_iter().find(|(name, _)| name == "value");
+    value.map(|(_, value)| value)
+}
+
+/// The cell of a custom field in a column of the type `column`, if the plain value would be read
+/// as another one: the map of its type and value.
+pub fn typed_cell(
+    column: FieldType,
+    (kind, word): (FieldType, &str),
+    value: &Json<'_>,
+) -> Option<String> {
+    let is_plain = column == kind
+        && match value {
+            Json::String(text) => has_text(kind) && !trimmed(text).starts_with(TYPED),
+            Json::Number(_) => matches!(kind, FieldType::Number | FieldType::Date),
+            Json::Bool(_) => kind == FieldType::Checkbox,
+            _ => false,
+        };
+    if is_plain {
+        return None;
+    }
+    let mut cell = format!("{TYPED}\"{word}\",\"value\":").into_bytes();
+    value.write_to(&mut cell);
+    cell.push(b'}');
+    String::from_utf8(cell).ok()
+}
+
+/// Whether two texts have the same addresses: a reader takes a name off.
+pub(crate) fn have_same_addresses(a: &str, b: &str) -> bool {
+    addresses(IdentityType::Email, a) == addresses(IdentityType::Email, b)
+}
+
+/// A text as a formula gives it to a spreadsheet, which takes a plain one for a number.
+pub fn as_formula(text: &str) -> String {
+    format!("=\"{}\"", text.replace('"', "\"\""))
 }
 
 /// The members of a list that is not JSON.

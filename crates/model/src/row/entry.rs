@@ -190,9 +190,8 @@ impl<'c, 'r, F: Fn(usize) -> Cell<'c>> Row<'r, F> {
             Ok(None) => return false,
             Err(fault) => return self.faulty(&path, column, fault),
         };
-        let is_text = matches!(form, Form::Text | Form::Word);
         let is_list = form == Form::List && !trimmed(&text).starts_with('[');
-        if !is_text && trimmed(&text).is_empty()
+        if !form.is_text() && trimmed(&text).is_empty()
             || is_list && list(&text, &self.rules.separator).next().is_none()
         {
             return false;

@@ -6,6 +6,7 @@
 use super::cells::Form;
 use super::words::{field_of, is_core, plain};
 use crate::dialects::hint;
+use crate::issue::FieldType;
 use crate::profile::{CORE, Field, IdentityType, NAME_COMPONENTS, Table};
 use crate::spelling::trimmed;
 use crate::task::Action;
@@ -92,21 +93,21 @@ pub(super) fn place(table: &'static Table, action: Action, name: &str) -> Result
 pub(super) fn custom_field(table: &'static Table, name: &str) -> Result<Place, String> {
     let field = field(table, CUSTOM_FIELDS).ok_or("there are no custom fields here")?;
     let typed = name.rsplit_once(':').map(|(key, of)| (key, trimmed(of).to_lowercase()));
-    let (key, form) = match &typed {
-        Some((key, of)) if of == "number" => (*key, Form::Number),
-        Some((key, of)) if of == "text" => (*key, Form::Text),
+    let (key, kind) = match &typed {
+        Some((key, of)) if of == "number" => (*key, FieldType::Number),
+        Some((key, of)) if of == "text" => (*key, FieldType::Singleline),
         Some((key, of)) if matches!(of.as_str(), "boolean" | "date") => {
             return Err(format!(
                 "custom fields of profiles are texts and numbers, not of the type {of:?}; \
                  custom_fields.{key} is a text"
             ));
         }
-        _ => (name, Form::Text),
+        _ => (name, FieldType::Singleline),
     };
     if trimmed(key).is_empty() {
         return Err("a custom field needs a name, as in custom_fields.plan".to_owned());
     }
-    Ok(Place::Inside(field.into(), key.to_owned(), form))
+    Ok(Place::Inside(field.into(), key.to_owned(), Form::Custom { kind, bare: true }))
 }
 
 pub(super) fn key_of_custom_field(name: &str) -> Option<&str> {

@@ -33,12 +33,12 @@ const QUEUE: RowField = field("queue", Form::Json);
 static FIELDS: [RowField; 31] = [
     field("title", Form::Text),
     field("tags", Form::List),
-    field("app_id", Form::Word),
-    field("app_publish_id", Form::Word),
-    field("hs_user_id", Form::Word),
+    field("app_id", Form::Text),
+    field("app_publish_id", Form::Text),
+    field("hs_user_id", Form::Text),
     field("author_name", Form::Text),
     field(AUTHOR_EMAIL, Form::Address),
-    field("assignee_id", Form::Word),
+    field("assignee_id", Form::Text),
     field("assignee_name", Form::Text),
     field("assignee_email", Form::Address),
     field("redacted", Form::Boolean),
@@ -70,7 +70,7 @@ const INSIDE: [(RowField, &str, Form); 5] = [
     (STATE_DATA, STATE, Form::State),
     (STATE_DATA, "changed_at", Form::Moment),
     (ISSUE_MODE_DATA, "issue_mode", Form::Text),
-    (QUEUE, "id", Form::Word),
+    (QUEUE, "id", Form::Text),
     (QUEUE, "name", Form::Text),
 ];
 
@@ -152,7 +152,7 @@ pub(super) fn custom_field(name: &str) -> Result<Place, String> {
     if trimmed(key).is_empty() {
         return Err("a custom field needs a name, as in custom_fields.plan".to_owned());
     }
-    Ok(Place::Inside(CUSTOM, key.to_owned(), Form::Typed(kind)))
+    Ok(Place::Inside(CUSTOM, key.to_owned(), Form::Custom { kind, bare: false }))
 }
 
 /// The field of the name, if a cell of a person has a name and no address.

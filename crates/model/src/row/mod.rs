@@ -21,7 +21,8 @@ mod state;
 mod tests;
 mod words;
 
-pub use cells::{Cell, written_cell};
+pub(crate) use cells::have_same_addresses;
+pub use cells::{Cell, as_formula, typed_cell, written_cell};
 pub use columns::{ColumnFault, OtherColumns, REJECTS_COLUMNS, RowColumns};
 pub use entry::{RowEntry, RowRules};
 pub use rounded::RoundedIds;

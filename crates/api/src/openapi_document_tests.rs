@@ -89,7 +89,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "app_profiles") => &profile_query::APP_PROFILE_PARAMETERS,
             ("get", "{core_profile_id}" | "{pid}") => &profile_query::SINGLE_PROFILE_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
-            ("get", "apps" | "queues") => &["format"],
+            ("get", "apps" | "queues") => &["format", "bom", "spreadsheet"],
             ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,
             _ => &[],
         };

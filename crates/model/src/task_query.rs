@@ -13,7 +13,7 @@ const PARENT_IMPORT: &str = "parent-import-id";
 const OF_IMPORT: &str = "import-id";
 const NO_IMPORT: &str = "none";
 /// The parameters of both lists. `format` is a matter of HTTP, which reads its value.
-const SHARED_PARAMETERS: [&str; 10] = [
+const SHARED_PARAMETERS: [&str; 12] = [
     "status",
     "action",
     "outcome",
@@ -24,11 +24,13 @@ const SHARED_PARAMETERS: [&str; 10] = [
     "page",
     "page-size",
     "format",
+    "bom",
+    "spreadsheet",
 ];
 /// The parameters of a task list.
-pub const LIST_PARAMETERS: [&str; 12] = list_parameters(&[PARENT_TASK, OF_IMPORT]);
+pub const LIST_PARAMETERS: [&str; 14] = list_parameters(&[PARENT_TASK, OF_IMPORT]);
 /// The same of a list of imports.
-pub const IMPORT_LIST_PARAMETERS: [&str; 11] = list_parameters(&[PARENT_IMPORT]);
+pub const IMPORT_LIST_PARAMETERS: [&str; 13] = list_parameters(&[PARENT_IMPORT]);
 
 const fn list_parameters<const N: usize>(own: &[&'static str]) -> [&'static str; N] {
     let mut all = [""; N];

@@ -25,7 +25,8 @@ use crate::state::AppState;
 /// The role that every agent has.
 const ROLE: &str = "agent";
 /// The query parameters of the list.
-pub(crate) const PARAMETERS: [&str; 5] = ["page", "page-size", "emails", "roles", "format"];
+pub(crate) const PARAMETERS: [&str; 7] =
+    ["page", "page-size", "emails", "roles", "format", "bom", "spreadsheet"];
 /// The columns of the list as a table: those members that have values.
 const COLUMNS: [&str; 4] = ["id", "name", "email", "role"];
 /// The default page size.
@@ -39,8 +40,8 @@ pub(crate) async fn list(
     query: QueryPairs,
 ) -> Result<Response, Problem> {
     let mut faults = Vec::new();
-    let [page, page_size, emails, roles, format] = PARAMETERS;
-    let chosen = Format::chosen(query.first(format), &headers).map_err(|fault| faults.push(fault));
+    let [page, page_size, emails, roles, ..] = PARAMETERS;
+    let chosen = Format::chosen(&query, &headers).map_err(|wrong| faults.extend(wrong));
     let page = number(&query, page, 1, u64::from(u32::MAX), &mut faults);
     let page_size = number(&query, page_size, PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
     let emails = texts(&query, emails, &mut faults);

@@ -24,7 +24,7 @@ fn list() -> Value {
     let table = "id,name,email,role\r\na1,Grace Hopper,grace@example.org,agent\r\n";
     add_table(&mut content, "The agents of the page, one per row.", table);
     Operation::desk("listAgents", "List agents", "In the order of their creation.")
-        .takes(["page", "page-size", "emails", "roles", "list-format"])
+        .takes(["page", "page-size", "emails", "roles", "list-format", "bom", "spreadsheet"])
         .answers(200, "A page of agents.", &[], &content)
         .fails(&[ErrorCode::ConflictingParameter, ErrorCode::InvalidValue, ErrorCode::OutOfRange])
         .build()

@@ -21,7 +21,7 @@ fn list() -> Value {
     let table = "id,title,publish_id,created_at\r\na1,Web,1,1767225600000\r\n";
     add_table(&mut content, "One app per row.", table);
     Operation::desk("listApps", "List apps", "")
-        .takes(["list-format"])
+        .takes(["list-format", "bom", "spreadsheet"])
         .answers(200, "All apps.", &[], &content)
         .fails(&[ErrorCode::InvalidValue])
         .build()

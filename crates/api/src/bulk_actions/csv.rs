@@ -5,7 +5,9 @@ use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::task::Action;
 use caseload_store::RecordKind;
 
-use crate::http::csv::{self, DamagedRecord, Members, elements, find, members, write_row};
+use crate::http::csv::{
+    self, DamagedRecord, Members, Style, elements, find, members, text_of, write_header, write_row,
+};
 
 /// An entry of at most this size is repeated in the row of each of its faults. A larger entry is
 /// written in the first row only, so that an entry with many faults does not make a huge file.
@@ -59,33 +61,48 @@ impl Table {
     }
 
     /// Appends the first line of the file.
-    pub(super) fn write_header(&self, out: &mut Vec<u8>) {
-        let names = match self {
-            Self::Results(columns) => columns.join(","),
-            Self::Errors { id } => format!("index,line,{id},{},entry", FAULT_COLUMNS.join(",")),
-        };
-        out.extend_from_slice(names.as_bytes());
-        out.extend_from_slice(b"\r\n");
+    pub(super) fn write_header(&self, style: Style, out: &mut Vec<u8>) {
+        match self {
+            Self::Results(columns) => write_header(columns.iter().copied(), style, out),
+            Self::Errors { id } => {
+                let position = ["index", "line", id];
+                write_header(
+                    position.into_iter().chain(FAULT_COLUMNS).chain(["entry"]),
+                    style,
+                    out,
+                );
+            }
+        }
     }
 
     /// Appends the rows of a run of records, one per line of `lines`.
-    pub(super) fn write_rows(&self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), DamagedRecord> {
+    pub(super) fn write_rows(
+        &self,
+        lines: &[u8],
+        style: Style,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DamagedRecord> {
         let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         for line in lines {
             let members = members(line)?;
             match self {
                 Self::Results(columns) => {
                     let cells = columns.iter().map(|column| find(&members, column));
-                    write_row(cells, out);
+                    write_row(cells.map(|cell| cell.map(text_of)), style, out);
                 }
-                Self::Errors { id } => write_faults(&members, id, out)?,
+                Self::Errors { id } => write_faults(&members, id, style, out)?,
             }
         }
         Ok(())
     }
 }
 
-fn write_faults(members: &Members<'_>, id: &str, out: &mut Vec<u8>) -> Result<(), DamagedRecord> {
+fn write_faults(
+    members: &Members<'_>,
+    id: &str,
+    style: Style,
+    out: &mut Vec<u8>,
+) -> Result<(), DamagedRecord> {
     let position = ["index", "line", id].map(|name| find(members, name));
     let entry = find(members, "entry").or_else(|| find(members, "raw"));
     let faults = elements(find(members, "errors").ok_or(DamagedRecord)?)?;
@@ -93,7 +110,8 @@ fn write_faults(members: &Members<'_>, id: &str, out: &mut Vec<u8>) -> Result<()
         let fault = csv::members(fault)?;
         let columns = FAULT_COLUMNS.iter().map(|name| find(&fault, name));
         let entry = entry.filter(|text| n == 0 || text.len() <= REPEATED_ENTRY_BYTES_MAX);
-        write_row(position.into_iter().chain(columns).chain([entry]), out);
+        let cells = position.into_iter().chain(columns).chain([entry]);
+        write_row(cells.map(|cell| cell.map(text_of)), style, out);
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use super::*;
 fn table(action: Action, kind: RecordKind, lines: &str) -> String {
     let table = Table::new(action, kind, false);
     let mut out = Vec::new();
-    table.write_header(&mut out);
-    table.write_rows(lines.as_bytes(), &mut out).unwrap();
+    table.write_header(Style::Plain, &mut out);
+    table.write_rows(lines.as_bytes(), Style::Plain, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -116,7 +116,7 @@ fn a_damaged_record_is_an_error() {
     let table = Table::new(Action::CreateCoreProfiles, RecordKind::Errors, false);
     for line in ["{", "[]", "{\"index\":0}", "{\"errors\":[1]}", "{\"errors\":[{}] \"a\":1}"] {
         assert_eq!(
-            table.write_rows(line.as_bytes(), &mut Vec::new()),
+            table.write_rows(line.as_bytes(), Style::Plain, &mut Vec::new()),
             Err(DamagedRecord),
             "{line}"
         );

@@ -125,8 +125,8 @@ impl PageCall<'_> {
         } else {
             let table = Table::new(own.subject.task.action, RecordKind::Errors, false);
             self.chosen.answer_rows(memory, part.body, |lines, out| {
-                table.write_header(out);
-                table.write_rows(lines, out)
+                table.write_header(self.chosen.style, out);
+                table.write_rows(lines, self.chosen.style, out)
             })
         };
         for link in links {

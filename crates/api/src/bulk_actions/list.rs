@@ -85,7 +85,7 @@ pub(crate) async fn list(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let chosen = Format::chosen(query.first("format"), &headers);
+    let chosen = Format::chosen(&query, &headers);
     let request = match kind {
         SubjectKind::Task => parse_task_list(family, &query.0),
         SubjectKind::Import => parse_import_list(family, &query.0),
@@ -94,7 +94,7 @@ pub(crate) async fn list(
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => {
             let faults = request.err().unwrap_or_default().into_iter().map(Fault::from);
-            return Err(Problem::faults(faults.chain(chosen.err()).collect()));
+            return Err(Problem::faults(faults.chain(chosen.err().unwrap_or_default()).collect()));
         }
     };
     let (pairs, paging, domain) = (&query.0, request.paging, caller.domain_id);

@@ -18,7 +18,7 @@ use super::error_record;
 use super::result_record::without_changes;
 use super::subject::Parts;
 use crate::http::csv::DamagedRecord;
-use crate::http::format::Format;
+use crate::http::format::{Chosen, Format};
 use crate::http::memory::{Memory, MemoryBudget};
 
 /// Blocks of most files are shorter than this.
@@ -38,7 +38,7 @@ pub(super) struct RecordFile {
     pub(super) id: String,
     pub(super) parts: Parts,
     pub(super) kind: RecordKind,
-    pub(super) format: Format,
+    pub(super) chosen: Chosen,
     pub(super) table: Table,
     pub(super) view: RecordView,
     /// The number of records, by the counts of the task or import.
@@ -114,7 +114,7 @@ impl RecordFile {
     /// The layout of the file if it is known without writing the file; that of a table is not.
     pub(super) async fn known_layout(&self) -> Result<Option<Layout>, StoreError> {
         let mut layout = Layout::default();
-        if self.format == Format::Csv || !self.view.is_whole() {
+        if self.chosen.format == Format::Csv || !self.view.is_whole() {
             return Ok(None);
         }
         for block in self.parts.record_sizes(&*self.store, self.domain, self.kind).await? {
@@ -122,7 +122,7 @@ impl RecordFile {
             // out.
             layout.add(block.first_index, block.bytes);
         }
-        if self.format == Format::Json {
+        if self.chosen.format == Format::Json {
             layout.total += if layout.blocks.is_empty() { 2 } else { 1 };
         }
         Ok(Some(layout))
@@ -273,7 +273,7 @@ impl RecordReader {
         }
         self.piece_of = self.open.as_ref().map(|open| open.from_index);
         let Some(open) = &mut self.open else { return Ok(None) };
-        let run = match self.file.format {
+        let run = match self.file.chosen.format {
             Format::Csv => run_of_lines(&open.lines),
             Format::Json | Format::Jsonl => open.lines.len(),
         };
@@ -304,7 +304,7 @@ impl RecordReader {
 
     fn write(&mut self, lines: Bytes) -> io::Result<Bytes> {
         let begun = std::mem::replace(&mut self.begun, true);
-        match self.file.format {
+        match self.file.chosen.format {
             Format::Jsonl => Ok(lines),
             Format::Json => {
                 let mut array = Vec::with_capacity(lines.len() + 1);
@@ -316,9 +316,11 @@ impl RecordReader {
             Format::Csv => {
                 let mut rows = Vec::with_capacity(lines.len());
                 if !begun {
-                    self.file.table.write_header(&mut rows);
+                    self.file.table.write_header(self.file.chosen.style, &mut rows);
                 }
-                self.file.table.write_rows(&lines, &mut rows).map_err(|_| self.damaged())?;
+                let style = self.file.chosen.style;
+                let written = self.file.table.write_rows(&lines, style, &mut rows);
+                written.map_err(|_| self.damaged())?;
                 Ok(self.file.held(rows))
             }
         }
@@ -326,12 +328,12 @@ impl RecordReader {
 
     /// The bytes after the last block.
     fn tail(&self) -> Vec<u8> {
-        match (self.file.format, self.begun) {
+        match (self.file.chosen.format, self.begun) {
             (Format::Json, true) => b"]".to_vec(),
             (Format::Json, false) => b"[]".to_vec(),
             (Format::Csv, false) => {
                 let mut header = Vec::new();
-                self.file.table.write_header(&mut header);
+                self.file.table.write_header(self.file.chosen.style, &mut header);
                 header
             }
             (Format::Csv, true) | (Format::Jsonl, _) => Vec::new(),

@@ -26,8 +26,9 @@ use super::subject::Subject;
 use crate::http::base_url::BaseUrl;
 use crate::http::compression::gzip_file;
 use crate::http::connection::LongAnswer;
+use crate::http::csv::Style;
 use crate::http::etag::{has_already, of_text, unchanged};
-use crate::http::format::{Chosen, Format};
+use crate::http::format::{Chosen, Format, no_boolean};
 use crate::http::memory::Memory;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
@@ -106,14 +107,14 @@ async fn records(
     let (chosen, download) = request.form(faults)?;
     let format = chosen.format;
     check_readable(&own.subject, state)?;
-    let tag = tag(&own.subject.task, kind, format, &view);
+    let tag = tag(&own.subject.task, kind, &chosen, &view);
     let file = RecordFile {
         store: state.store.clone(),
         domain: own.caller.domain_id,
         id: own.subject.task.id.clone(),
         parts: own.subject.parts(),
         kind,
-        format,
+        chosen,
         table: Table::new(
             own.subject.task.action,
             kind,
@@ -154,18 +155,16 @@ async fn records(
 impl FileRequest {
     /// The format, and whether the caller wants a gzip download.
     fn form(&self, mut faults: Vec<Fault>) -> Result<(Chosen, bool), Problem> {
-        let chosen = Format::chosen(self.query.first("format"), &self.headers);
+        let chosen = Format::chosen(&self.query, &self.headers);
         let download = self.query.first("download").unwrap_or("false");
         let download = boolean_word(download).unwrap_or_else(|| {
-            let shown: String = download.chars().take(100).collect();
-            let detail = format!("download is true or false, not {shown:?}");
-            faults.push(Fault::parameter("download", ErrorCode::InvalidValue, detail));
+            faults.push(no_boolean("download", download));
             false
         });
         match chosen {
             Ok(chosen) if faults.is_empty() => Ok((chosen, download)),
             chosen => {
-                faults.extend(chosen.err());
+                faults.extend(chosen.err().unwrap_or_default());
                 Err(Problem::faults(faults))
             }
         }
@@ -206,9 +205,11 @@ pub(super) fn check_kept(subject: &Subject, state: &AppState) -> Result<(), Prob
 }
 
 /// The strong tag of the plain file.
-fn tag(task: &Task, kind: RecordKind, format: Format, view: &RecordView) -> String {
-    if !view.is_whole() {
-        return of_text(&format!("{} {kind:?} {format:?} {RENDERING} {view:?}", task.id));
+fn tag(task: &Task, kind: RecordKind, chosen: &Chosen, view: &RecordView) -> String {
+    let Chosen { format, style, .. } = chosen;
+    if !view.is_whole() || *style != Style::Plain {
+        let shown = format!("{} {kind:?} {format:?} {style:?} {RENDERING} {view:?}", task.id);
+        return of_text(&shown);
     }
     let completed = task.completed_at.map_or(0, |at| at.0);
     let (kind, format) = (word(kind), format.as_str());

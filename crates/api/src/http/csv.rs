@@ -2,7 +2,7 @@
 //! and nested values as JSON text. A missing value is an empty cell, and an empty text is `""`. No
 //! value is changed, not even one that a spreadsheet would read as a formula: docs/api.md, "CSV",
 //! explains how to open such files. Only a text like `="a"`, which imports read as `a`, is written
-//! in that form once more.
+//! in that form once more, and for a spreadsheet a long number, which it would round.
 //!
 //! The writer steps over records by grammar alone. Records may nest deeper than entries, and their
 //! content was checked before it was stored.
@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use caseload_model::json::{self, DEPTH_MAX, Json};
-use caseload_model::profile::written_cell;
+use caseload_model::profile::{as_formula, written_cell};
 
 /// How many levels a record may nest: those of an entry and of the record around it.
 const RECORD_DEPTH_MAX: usize = DEPTH_MAX + 10;
@@ -19,25 +19,50 @@ const RECORD_DEPTH_MAX: usize = DEPTH_MAX + 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DamagedRecord;
 
+/// The readers that a table is written for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Style {
+    #[default]
+    Plain,
+    /// For readers that know UTF-8 by a byte order mark.
+    Bom,
+    /// With a byte order mark, and with ids and long numbers as texts.
+    Spreadsheet,
+}
+
+/// A spreadsheet shows a number of more digits as 1.8E+14.
+const SPREADSHEET_DIGITS_MAX: usize = 11;
+
 pub(crate) type Members<'a> = Vec<(&'a [u8], &'a [u8])>;
 
-/// Appends the names of columns as the first row.
-pub(crate) fn write_header<'n>(names: impl IntoIterator<Item = &'n str>, out: &mut Vec<u8>) {
+/// Appends the names of columns as the first row, at the beginning of a table.
+pub(crate) fn write_header<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    style: Style,
+    out: &mut Vec<u8>,
+) {
+    if style != Style::Plain {
+        out.extend_from_slice("\u{feff}".as_bytes());
+    }
     for (n, name) in names.into_iter().enumerate() {
         if n > 0 {
             out.push(b',');
         }
-        write_cell(name.as_bytes(), out);
+        write_cell(name.as_bytes(), Style::Plain, out);
     }
     out.extend_from_slice(b"\r\n");
 }
 
 /// A table of records, one per line of `lines`.
-pub(crate) fn table(columns: &[&str], lines: &[u8]) -> Result<Vec<u8>, DamagedRecord> {
+pub(crate) fn table(
+    columns: &[&str],
+    lines: &[u8],
+    style: Style,
+) -> Result<Vec<u8>, DamagedRecord> {
     let mut out = Vec::new();
-    write_header(columns.iter().copied(), &mut out);
+    write_header(columns.iter().copied(), style, &mut out);
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        write_record(line, columns.iter().copied(), &mut out)?;
+        write_record(line, columns.iter().copied(), style, &mut out)?;
     }
     Ok(out)
 }
@@ -46,21 +71,14 @@ pub(crate) fn table(columns: &[&str], lines: &[u8]) -> Result<Vec<u8>, DamagedRe
 fn write_record<'n>(
     record: &[u8],
     columns: impl IntoIterator<Item = &'n str>,
+    style: Style,
     out: &mut Vec<u8>,
 ) -> Result<(), DamagedRecord> {
     let members = members(record)?;
     let cells = columns.into_iter().map(|column| at_path(&members, column));
     let cells: Vec<_> = cells.collect::<Result<_, _>>()?;
-    write_cells(cells, out);
+    write_row(cells.into_iter().map(|cell| cell.map(text_of)), style, out);
     Ok(())
-}
-
-/// Appends a row. Programs take an empty line for no row, so that a lone empty cell is quoted.
-pub(crate) fn write_cells(mut cells: Vec<Option<&[u8]>>, out: &mut Vec<u8>) {
-    if let [only] = &mut cells[..] {
-        only.get_or_insert(b"\"\"");
-    }
-    write_row(cells.into_iter(), out);
 }
 
 /// The value at a path; `None` if it is missing or null. A key may contain dots.
@@ -100,20 +118,30 @@ pub(crate) fn find<'a>(members: &Members<'a>, name: &str) -> Option<&'a [u8]> {
     members.iter().find(|(key, _)| *key == name.as_bytes()).map(|(_, value)| *value)
 }
 
-pub(crate) fn write_row<'a>(cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
+/// Appends a row. Programs take an empty line for no row, so that a lone empty cell is
+/// quoted.
+pub(crate) fn write_row<'a>(
+    cells: impl Iterator<Item = Option<Cow<'a, [u8]>>>,
+    style: Style,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
     for (n, cell) in cells.enumerate() {
         if n > 0 {
             out.push(b',');
         }
-        if let Some(value) = cell {
-            write_cell(&text_of(value), out);
+        if let Some(text) = cell {
+            write_cell(&text, style, out);
         }
+    }
+    if out.len() == start {
+        out.extend_from_slice(b"\"\"");
     }
     out.extend_from_slice(b"\r\n");
 }
 
 /// The text of a JSON string, and the JSON text of everything else.
-fn text_of(value: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn text_of(value: &[u8]) -> Cow<'_, [u8]> {
     if value.first() != Some(&b'"') {
         return Cow::Borrowed(value);
     }
@@ -124,8 +152,13 @@ fn text_of(value: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-fn write_cell(text: &[u8], out: &mut Vec<u8>) {
-    let written = str::from_utf8(text).map(written_cell);
+fn write_cell(text: &[u8], style: Style, out: &mut Vec<u8>) {
+    let written = str::from_utf8(text).map(|text| {
+        if style == Style::Spreadsheet && is_long_number(text) {
+            return (Cow::Owned(as_formula(text)), true);
+        }
+        written_cell(text)
+    });
     let (text, needs_quotes) =
         written.as_ref().map_or((text, false), |(text, quotes)| (text.as_bytes(), *quotes));
     let special = |byte: &u8| matches!(byte, b'"' | b',' | b'\r' | b'\n');
@@ -140,6 +173,14 @@ fn write_cell(text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(run);
     }
     out.push(b'"');
+}
+
+/// Whether a spreadsheet would take a text for a number and not show all of its digits.
+fn is_long_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = unsigned.bytes().filter(u8::is_ascii_digit).count();
+    digits > SPREADSHEET_DIGITS_MAX
+        && unsigned.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
 }
 
 /// The members of a map: keys without their quotes, values unchanged. Keys of records have no
@@ -192,8 +233,25 @@ mod tests {
 
     fn row(record: &str, columns: &[&str]) -> String {
         let mut out = Vec::new();
-        write_record(record.as_bytes(), columns.iter().copied(), &mut out).unwrap();
+        write_record(record.as_bytes(), columns.iter().copied(), Style::Plain, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_spreadsheet_gets_long_numbers_as_texts() {
+        let record = br#"{"id":"179571365487101","n":1700000000000,"s":12345678901,"t":"1, 2"}"#;
+        let columns = ["id", "n", "s", "t"];
+        let written = |style| String::from_utf8(table(&columns, record, style).unwrap()).unwrap();
+        let plain = "id,n,s,t\r\n179571365487101,1700000000000,12345678901,\"1, 2\"\r\n";
+        assert_eq!(written(Style::Plain), plain);
+        assert_eq!(written(Style::Bom), format!("\u{feff}{plain}"));
+        let formulas = "\u{feff}id,n,s,t\r\n\"=\"\"179571365487101\"\"\",\
+                        \"=\"\"1700000000000\"\"\",12345678901,\"1, 2\"\r\n";
+        assert_eq!(written(Style::Spreadsheet), formulas);
+        for text in ["+49 30 1234567890", "2026-11-27T10:00:00", "1.5e3", "12345678901a", ""] {
+            assert!(!is_long_number(text), "{text}");
+        }
+        assert!(is_long_number("+491701234567") && is_long_number("-1234567890.12"));
     }
 
     #[test]
@@ -237,7 +295,7 @@ mod tests {
     #[test]
     fn names_of_columns_are_quoted_if_needed() {
         let mut out = Vec::new();
-        write_header(["id", "custom_fields.a,\"b\""], &mut out);
+        write_header(["id", "custom_fields.a,\"b\""], Style::Plain, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), "id,\"custom_fields.a,\"\"b\"\"\"\r\n");
     }
 }

@@ -1,16 +1,17 @@
 //! The formats of lists and of records, and how a caller chooses one: by the parameter `format`,
 //! else by `Accept`, else JSON. JSON lines have several media types in use, which all mean the
 //! same; an answer has the one that the caller accepts. This module does not know the records of a
-//! list.
+//! list. Of a table the caller also chooses its [`Style`].
 
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
+use caseload_model::spelling::boolean_word;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use serde::Serialize;
 
 use crate::http::accept::Accept;
-use crate::http::csv;
+use crate::http::csv::{self, Style};
 use crate::http::memory::Memory;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
@@ -56,6 +57,8 @@ pub(crate) struct Chosen {
     pub(crate) content_type: &'static str,
     /// Whether the parameter `format` chose it.
     pub(crate) explicit: bool,
+    /// Of a table.
+    pub(crate) style: Style,
 }
 
 impl Chosen {
@@ -90,7 +93,7 @@ impl Chosen {
         columns: &[&str],
     ) -> Response {
         self.answer_rows(memory, lines, |lines, out| {
-            *out = csv::table(columns, lines)?;
+            *out = csv::table(columns, lines, self.style)?;
             Ok(())
         })
     }
@@ -166,31 +169,64 @@ impl Format {
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::Json | Self::Jsonl => media_type,
         };
-        Chosen { format: self, content_type, explicit }
+        Chosen { format: self, content_type, explicit, style: Style::Plain }
     }
 
-    /// The format of a request.
-    pub(crate) fn chosen(parameter: Option<&str>, headers: &HeaderMap) -> Result<Chosen, Fault> {
-        let Some(word) = parameter else {
-            let types = Self::ALL.map(Self::media_types);
-            let (at, media_type) = Accept::of(headers).preferred(&types);
-            return Ok(Self::ALL[at].with_type(media_type, false));
+    /// The format of a request, or every fault of its choice.
+    pub(crate) fn chosen(query: &QueryPairs, headers: &HeaderMap) -> Result<Chosen, Vec<Fault>> {
+        let chosen = match query.first("format") {
+            None => {
+                let types = Self::ALL.map(Self::media_types);
+                let (at, media_type) = Accept::of(headers).preferred(&types);
+                Ok(Self::ALL[at].with_type(media_type, false))
+            }
+            Some(word) => match WORDS.iter().find(|(known, _)| *known == word) {
+                Some((_, format)) => Ok(format.with_type(format.media_types()[0], true)),
+                None => Err(unknown_format(word)),
+            },
         };
-        match WORDS.iter().find(|(known, _)| *known == word) {
-            Some((_, format)) => Ok(format.with_type(format.media_types()[0], true)),
-            None => Err(unknown_format(word)),
+        let mut faults = Vec::new();
+        let mut style = Style::Plain;
+        for (name, of_table) in STYLES {
+            let Some(value) = query.first(name) else { continue };
+            match boolean_word(value) {
+                Some(true) => style = of_table,
+                Some(false) => {}
+                None => faults.push(no_boolean(name, value)),
+            }
+        }
+        let is_no_table = chosen.as_ref().is_ok_and(|chosen| chosen.format != Self::Csv);
+        if style != Style::Plain && is_no_table {
+            faults.extend(STYLES.iter().filter(|(_, of)| *of == style).map(|(n, _)| no_table(n)));
+        }
+        match chosen {
+            Ok(chosen) if faults.is_empty() => Ok(Chosen { style, ..chosen }),
+            chosen => Err(chosen.err().into_iter().chain(faults).collect()),
         }
     }
+}
+
+/// The parameters that choose the style of a table; the last one that is set counts.
+const STYLES: [(&str, Style); 2] = [("bom", Style::Bom), ("spreadsheet", Style::Spreadsheet)];
+
+pub(crate) fn no_boolean(name: &str, value: &str) -> Fault {
+    let shown: String = value.chars().take(100).collect();
+    let detail = format!("{name} is true or false, not {shown:?}");
+    Fault::parameter(name, ErrorCode::InvalidValue, detail)
+}
+
+fn no_table(name: &str) -> Fault {
+    let detail = format!("{name} is about a table: send format=csv, too, or leave {name} out");
+    Fault::parameter(name, ErrorCode::ConflictingParameter, detail)
 }
 
 impl Format {
     /// The format of a list that ignores every other query parameter, readable or not.
     pub(crate) fn of_short_list(uri: &Uri, headers: &HeaderMap) -> Result<Chosen, Problem> {
         let pairs = uri.query().unwrap_or_default().split('&');
-        let mut readable = pairs.filter_map(|pair| QueryPairs::parse(pair).ok());
-        let word = readable.find_map(|pair| pair.first("format").map(str::to_owned));
-        let chosen = Self::chosen(word.as_deref(), headers);
-        chosen.map_err(|fault| Problem::faults(vec![fault]))
+        let readable = pairs.filter_map(|pair| QueryPairs::parse(pair).ok());
+        let query = QueryPairs(readable.flat_map(|pair| pair.0).collect());
+        Self::chosen(&query, headers).map_err(Problem::faults)
     }
 }
 
@@ -207,6 +243,12 @@ mod tests {
     use http::{HeaderValue, header};
 
     use super::*;
+
+    fn query(pairs: &[(&str, &str)]) -> QueryPairs {
+        QueryPairs(
+            pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        )
+    }
 
     fn accepting(accept: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))])
@@ -236,7 +278,7 @@ mod tests {
             ("text/*", "text/csv; charset=utf-8; header=present"),
             ("text/html", "application/json"),
         ] {
-            let chosen = Format::chosen(None, &accepting(accept));
+            let chosen = Format::chosen(&QueryPairs(Vec::new()), &accepting(accept));
             assert_eq!(chosen.unwrap().content_type, content_type, "{accept}");
         }
     }
@@ -250,13 +292,36 @@ mod tests {
             ("ndjson", Format::Jsonl, "application/x-ndjson"),
             ("csv", Format::Csv, "text/csv; charset=utf-8; header=present"),
         ] {
-            let chosen = Format::chosen(Some(word), &headers).unwrap();
+            let chosen = Format::chosen(&query(&[("format", word)]), &headers).unwrap();
             assert_eq!((chosen.format, chosen.content_type), (format, content_type), "{word}");
             assert!(chosen.explicit);
         }
         for word in ["CSV", "xml", ""] {
-            let detail = Format::chosen(Some(word), &headers).unwrap_err().detail;
+            let faults = Format::chosen(&query(&[("format", word)]), &headers).unwrap_err();
+            let detail = &faults[0].detail;
             assert!(detail.ends_with("accepted: json, jsonl, ndjson, csv"), "{detail}");
+        }
+    }
+
+    #[test]
+    fn a_table_has_a_style_and_nothing_else_has_one() {
+        let chosen = |pairs: &[(&str, &str)]| Format::chosen(&query(pairs), &HeaderMap::new());
+        let csv = ("format", "csv");
+        for (pairs, style) in [
+            (&[csv][..], Style::Plain),
+            (&[csv, ("bom", "true")], Style::Bom),
+            (&[csv, ("spreadsheet", "1"), ("bom", "true")], Style::Spreadsheet),
+            (&[csv, ("spreadsheet", "false"), ("bom", "true")], Style::Bom),
+            (&[("bom", "false")], Style::Plain),
+        ] {
+            assert_eq!(chosen(pairs).unwrap().style, style, "{pairs:?}");
+        }
+        for (pairs, count) in [
+            (&[("bom", "true")][..], 1),
+            (&[("format", "jsonl"), ("spreadsheet", "true")], 1),
+            (&[("format", "xml"), ("bom", "perhaps"), ("spreadsheet", "")], 3),
+        ] {
+            assert_eq!(chosen(pairs).unwrap_err().len(), count, "{pairs:?}");
         }
     }
 }

@@ -189,7 +189,7 @@ fn list(paths: &BulkPaths) -> Value {
         .operation("list", "s", "List imports", "The imports of this path, newest first.")
         .takes(["status", action, "outcome", "task-created-since", "task-created-until"])
         .takes(["task-dry-run", "parent_import_id", "submitted_by"])
-        .takes(["page", "page-size", "list-format", "If-None-Match"])
+        .takes(["page", "page-size", "list-format", "bom", "spreadsheet", "If-None-Match"])
         .answers(200, "A page of imports.", &["Link", "ETag"], &page)
         .answers(304, "The caller already has the list.", &["ETag"], &Value::Null)
         .fails(&QUERY)

@@ -132,8 +132,8 @@ impl PartCall {
         let id = id.map_err(|invalid| faults.push(invalid.into()));
         let request = parse_message_list(&self.query.0, list.records())
             .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
-        let format = self.query.first("format");
-        let chosen = Format::chosen(format, &self.headers).map_err(|fault| faults.push(fault));
+        let chosen = Format::chosen(&self.query, &self.headers);
+        let chosen = chosen.map_err(|wrong| faults.extend(wrong));
         Problem::check(faults)?;
         let (Ok(id), Ok(request), Ok(chosen)) = (id, request, chosen) else {
             return Err(unknown_issue());

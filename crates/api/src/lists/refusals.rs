@@ -20,12 +20,14 @@ pub(crate) fn accepted<Query, View, Id>(
     headers: &HeaderMap,
     request: Result<ListRequest<Query, View, Id>, Vec<ParameterFault>>,
 ) -> Result<Accepted<Query, View, Id>, Problem> {
-    let chosen = Format::chosen(query.first("format"), headers);
+    let chosen = Format::chosen(query, headers);
     let (chosen, request) = match (chosen, request) {
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => {
             let parameters = request.err().unwrap_or_default().into_iter().map(Fault::from);
-            return Err(Problem::faults(parameters.chain(chosen.err()).collect()));
+            return Err(Problem::faults(
+                parameters.chain(chosen.err().unwrap_or_default()).collect(),
+            ));
         }
     };
     let is_stream = chosen.format != Format::Json;

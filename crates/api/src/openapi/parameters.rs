@@ -36,7 +36,8 @@ pub(crate) fn query_columns(record: &str, pattern: &str, example: Value) -> Valu
         "columns",
         &format!(
             "The columns of the list as a table: members of {record}, with dots into maps. Only \
-             with `format=csv`."
+             with `format=csv`. A custom field has its type in the header, as in \
+             `custom_fields.seats:number`."
         ),
         json!({
             "type": "array",
@@ -164,6 +165,18 @@ pub(crate) fn common() -> Value {
             "The format of the list. Without it, `Accept` chooses between `application/json`, \
              JSON lines and `text/csv`.",
             one_of(&["json", "jsonl", "ndjson", "csv"]),
+        ),
+        "bom": query(
+            "bom",
+            "Whether a table begins with a byte order mark. Only with `format=csv`.",
+            json!({"type": "boolean"}),
+        ),
+        "spreadsheet": query(
+            "spreadsheet",
+            "Whether a table is for a spreadsheet: with a byte order mark, and with ids and \
+             numbers of more than 11 digits as `=\"…\"`, because a spreadsheet rounds them. Only \
+             with `format=csv`.",
+            json!({"type": "boolean"}),
         ),
         "page": query(
             "page",

@@ -25,7 +25,7 @@ use crate::lists::table::Table;
 use crate::state::AppState;
 
 /// The parameters that are not filters.
-const NO_FILTERS: [&str; 11] = [
+const NO_FILTERS: [&str; 13] = [
     "page",
     "page-size",
     "cursor",
@@ -33,6 +33,8 @@ const NO_FILTERS: [&str; 11] = [
     "count",
     "includes",
     "format",
+    "bom",
+    "spreadsheet",
     "trailer",
     "columns",
     "sort-by",

@@ -13,7 +13,7 @@ use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_con
 use crate::openapi::parameters::{path_id, query, query_columns, query_json};
 
 /// The parameters that both lists have.
-const COMMON: [&str; 19] = [
+const COMMON: [&str; 21] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -31,6 +31,8 @@ const COMMON: [&str; 19] = [
     "profile-cursor",
     "profile-count",
     "list-format",
+    "bom",
+    "spreadsheet",
     "trailer",
     "page",
 ];

@@ -18,7 +18,7 @@ fn list() -> Value {
     add_lines(&mut content, "One queue per line.", &line);
     add_table(&mut content, "One queue per row.", "id,name\r\n123,Queue A\r\n");
     Operation::desk("listQueues", "List queues", "")
-        .takes(["list-format"])
+        .takes(["list-format", "bom", "spreadsheet"])
         .answers(200, "All queues.", &[], &content)
         .fails(&[ErrorCode::InvalidValue])
         .build()

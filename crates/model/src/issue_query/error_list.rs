@@ -8,11 +8,22 @@ use crate::ids::DomainId;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// The parameters of errors. `format` and `download` are matters of HTTP, which reads their values.
-pub const ERROR_LIST_PARAMETERS: [&str; 9] =
-    ["format", "download", "page", "page-size", "cursor", "count", "excludes", "code", "pointer"];
+pub const ERROR_LIST_PARAMETERS: [&str; 11] = [
+    "format",
+    "bom",
+    "spreadsheet",
+    "download",
+    "page",
+    "page-size",
+    "cursor",
+    "count",
+    "excludes",
+    "code",
+    "pointer",
+];
 
 /// The parameters of results.
-pub const RESULT_PARAMETERS: [&str; 3] = ["format", "download", "includes"];
+pub const RESULT_PARAMETERS: [&str; 5] = ["format", "bom", "spreadsheet", "download", "includes"];
 
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then the \

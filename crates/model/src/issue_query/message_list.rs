@@ -9,8 +9,8 @@ use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// The parameters of a list of messages or notes. `format` is a matter of HTTP, which reads its
 /// value.
-pub const MESSAGE_LIST_PARAMETERS: [&str; 6] =
-    ["page", "page-size", "cursor", "count", "timestamp-format", "format"];
+pub const MESSAGE_LIST_PARAMETERS: [&str; 8] =
+    ["page", "page-size", "cursor", "count", "timestamp-format", "format", "bom", "spreadsheet"];
 
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then the \

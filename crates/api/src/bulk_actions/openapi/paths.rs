@@ -231,7 +231,7 @@ impl BulkPaths {
         self.operation("list", "s", "List tasks", "The tasks of this path, newest first.")
             .takes(["status", action, "outcome", "task-created-since", "task-created-until"])
             .takes(["task-dry-run", "parent_task_id", "task-import_id", "submitted_by"])
-            .takes(["page", "page-size", "list-format", "If-None-Match"])
+            .takes(["page", "page-size", "list-format", "bom", "spreadsheet", "If-None-Match"])
             .answers(200, "A page of tasks.", &["Link", "ETag"], &page)
             .answers(304, "The caller already has the list.", &["ETag"], &Value::Null)
             .fails(&QUERY)
@@ -419,7 +419,16 @@ impl BulkPaths {
             summary,
             "In the order of the entries, once all are done. `format` overrides `Accept`.",
         )
-        .takes([self.id, "format", "download", "If-None-Match", "Range", "If-Range"])
+        .takes([
+            self.id,
+            "format",
+            "bom",
+            "spreadsheet",
+            "download",
+            "If-None-Match",
+            "Range",
+            "If-Range",
+        ])
         .answers(200, "The records.", plain, content)
         .answers(206, "The range.", &["ETag", "Accept-Ranges", "Content-Range"], &records::range())
         .answers(304, "The caller already has the file.", &["ETag"], &Value::Null)

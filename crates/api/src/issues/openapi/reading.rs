@@ -11,7 +11,7 @@ use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 /// The parameters of the list that are not filters, without those of the page.
-const NO_FILTERS: [&str; 11] = [
+const NO_FILTERS: [&str; 13] = [
     "includes",
     "excludes",
     "timestamp-format",
@@ -21,6 +21,8 @@ const NO_FILTERS: [&str; 11] = [
     "after",
     "count",
     "list-format",
+    "bom",
+    "spreadsheet",
     "trailer",
     "columns",
 ];
@@ -93,7 +95,7 @@ fn part(id: &str, summary: &str, envelope: &str, (page, record): (Value, &Value)
          `count=true`.",
     )
     .takes(["domain", "issue_id", "page", "page-size", "cursor", "count", "timestamp-format"])
-    .takes(["list-format", "If-None-Match"])
+    .takes(["list-format", "bom", "spreadsheet", "If-None-Match"])
     .answers(200, "A part of the list.", &["Link", "ETag"], &content)
     .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
     .fails(&QUERY)

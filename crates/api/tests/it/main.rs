@@ -55,6 +55,8 @@ mod imports {
     mod preview;
     mod slow;
     mod support;
+    mod tables_come_back;
+    mod words;
 }
 mod issues {
     mod counts;

@@ -1,11 +1,7 @@
-//! The forms in which records leave the program and parameters enter it.
+//! The line of a record, and the parameters of the API that a command passes on.
 
-use caseload_client::Body;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::value::RawValue;
-
-use crate::failure::Failure;
-use crate::printer::Printer;
 
 /// The filters of a list.
 #[derive(Debug, Args)]
@@ -14,21 +10,6 @@ pub(crate) struct FilterArgs {
     #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     pub(crate) params: Vec<(String, String)>,
-}
-
-/// The form of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    Jsonl,
-    Csv,
-}
-
-/// Copies a list as it arrives to standard output.
-pub(crate) async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
-    while let Some(chunk) = body.chunk().await? {
-        printer.data(&chunk)?;
-    }
-    printer.flush()
 }
 
 /// A record as a line. A line break in JSON can only be between tokens, and there a space means

@@ -196,7 +196,7 @@ fn issues_are_searched_counted_and_printed_as_a_table() {
     let zone = &["--timezone", "Europe/Berlin", "--param", "text=mail"];
     let counted = server.good(&[&["issues", "count", "--by", "created-day"][..], zone].concat());
     assert!(counted.starts_with("2026-02-02\t3\n"), "{counted}");
-    let table = server.good(&["issues", "list", "-o", "csv", "--columns", "id,title"]);
+    let table = server.good(&["issues", "list", "--format", "csv", "--columns", "id,title"]);
     assert_eq!(table, "id,title\r\n3,Mail\r\n2,Print\r\n1,No mail\r\n");
     let refused = server.run(&["issues", "count", "--by", "colour"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -12,8 +12,8 @@ use clap::{Args, Subcommand};
 
 use super::fault_groups::FaultGroups;
 use super::follow::follow;
+use super::output::copy;
 use super::session::block_on;
-use super::wire::copy;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
 use crate::failure::{Done, Failure};

@@ -13,10 +13,11 @@ use clap::builder::FalseyValueParser;
 use percent_encoding::percent_decode_str;
 
 use crate::args::{StoreArgs, client_of, parse_domain};
+use crate::commands::output::{Form, OutputArgs};
 use crate::commands::session::{block_on, domain_named, with_store};
-use crate::commands::wire::{Form, copy, line_of, parse_param};
+use crate::commands::wire::{line_of, parse_param};
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped, note_page};
+use crate::printer::{Printer, counted, grouped};
 
 /// Time limit for an explanation.
 const EXPLANATION_TIME: Duration = Duration::from_mins(1);
@@ -39,18 +40,8 @@ pub(crate) struct ListArgs {
     /// Parameters of the API as in its URLs: NAME=VALUE&NAME=VALUE, with or without %-encoding
     #[arg(long, env = "CASELOAD_QUERY", value_name = "QUERY", value_parser = parse_query)]
     query: Option<QueryPairs>,
-    /// The form: jsonl prints one page, csv all issues that match
-    #[arg(
-        short = 'o',
-        long,
-        env = "CASELOAD_FORMAT",
-        value_name = "FORMAT",
-        default_value = "jsonl"
-    )]
-    format: Form,
-    /// The columns of csv, with commas between them, such as id,title,tags
-    #[arg(long, env = "CASELOAD_COLUMNS", value_name = "COLUMNS")]
-    columns: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print which counters, indexes and sets the store reads for the page, not the page itself.
     /// Reads the store directly: takes --store, needs no server and no key
     #[arg(long, env = "CASELOAD_EXPLAIN", value_parser = FalseyValueParser::new())]
@@ -91,7 +82,6 @@ impl ListArgs {
             ("state", self.state.clone()),
             ("page", self.page.map(|page| page.to_string())),
             ("page-size", self.page_size.map(|size| size.to_string())),
-            ("columns", self.columns.clone()),
         ];
         for (name, value) in own {
             pairs.extend(value.map(|value| (name.to_owned(), value)));
@@ -105,16 +95,20 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = client_of(&args.url, args.domain.as_str(), api_key)?;
     let mut params = Params::default();
     params.extend(args.pairs());
-    if args.format == Form::Csv {
-        copy(client.issue_table(params).await?, printer).await?;
+    let form = args.output.form()?;
+    let mut output = args.output.open(printer)?;
+    if form == Form::Csv {
+        args.output.extend(&mut params);
+        output.copy(client.issue_table(params).await?).await?;
+        output.complete("wrote a table of issues")?;
         return Ok(Done::Good);
     }
     let page = client.issues(&params).await?;
     for issue in &page.issues {
-        printer.data(&line_of(issue))?;
+        output.write(&line_of(issue))?;
     }
-    printer.flush()?;
-    note_page((page.page, page.total_pages), &counted(page.total_hits, "issue", "issues"));
+    let all = counted(page.total_hits, "issue", "issues");
+    output.complete(format_args!("page {} of {}, {all} in all", page.page, page.total_pages))?;
     Ok(Done::Good)
 }
 

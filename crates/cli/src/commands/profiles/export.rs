@@ -1,17 +1,15 @@
 //! `caseload profiles export`: walks over the list by its cursor and writes each profile as a line,
-//! or copies the server's table. A file gets its name only when it is complete.
-
-use std::path::PathBuf;
+//! or copies the server's table.
 
 use caseload_client::{Client, Params};
 use clap::Args;
 
 use super::kind::KindArg;
 use crate::args::ServerArgs;
-use crate::commands::part_file::PartFile;
-use crate::commands::wire::{FilterArgs, Form, line_of};
+use crate::commands::output::{Form, Output, OutputArgs};
+use crate::commands::wire::{FilterArgs, line_of};
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, note};
+use crate::printer::{Printer, counted};
 use crate::progress::{Progress, Unit};
 
 #[derive(Debug, Args)]
@@ -20,64 +18,41 @@ pub(crate) struct ExportArgs {
     kind: KindArg,
     #[command(flatten)]
     filters: FilterArgs,
-    /// The form: JSON Lines, oldest profile first, or a table
-    #[arg(long, env = "CASELOAD_FORMAT", value_name = "FORMAT", default_value = "jsonl")]
-    format: Form,
-    /// The columns of csv, with commas between them, such as core-profile-id,identities,tags
-    #[arg(long, env = "CASELOAD_COLUMNS", value_name = "COLUMNS")]
-    columns: Option<String>,
-    /// File to write; without it, standard output
-    #[arg(short, long, env = "CASELOAD_OUTPUT", value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
 
 pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    if args.columns.is_some() && args.format == Form::Jsonl {
-        return Err(Failure::usage("--columns belongs to --format csv"));
-    }
+    let form = args.output.form()?;
     let client = args.server.client()?;
-    let Some(path) = &args.output else {
-        let said = export(&args, &client, |bytes| printer.data(bytes)).await?;
-        printer.flush()?;
-        note(said);
-        return Ok(Done::Good);
-    };
-    let mut part = PartFile::create(path)?;
-    let said = export(&args, &client, |bytes| part.write(bytes)).await?;
-    part.complete()?;
-    note(format_args!("{said} to {}", path.display()));
+    let mut output = args.output.open(printer)?;
+    let said = export(&args, form, &client, &mut output).await?;
+    output.complete(said)?;
     Ok(Done::Good)
 }
 
-/// Hands out the export piece by piece; the answer is a message about its end.
+/// Writes the export; the answer is a message about its end.
 async fn export(
     args: &ExportArgs,
+    form: Form,
     client: &Client,
-    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
+    output: &mut Output<'_>,
 ) -> Result<String, Failure> {
     let (kind, (one, many)) = (args.kind.kind(), args.kind.nouns());
     let mut params = Params::default();
     params.extend(args.filters.params.clone());
-    params.push_given("columns", args.columns.as_deref());
-    if args.format == Form::Csv {
-        let mut table = client.profile_table(kind, params).await?;
-        let mut progress = Progress::new("exporting a table", None, Unit::Bytes);
-        let mut bytes = 0;
-        while let Some(chunk) = table.chunk().await? {
-            write(&chunk)?;
-            bytes += chunk.len() as u64;
-            progress.reached(bytes);
-        }
-        progress.finish();
+    args.output.extend(&mut params);
+    if form == Form::Csv {
+        output.copy(client.profile_table(kind, params).await?).await?;
         return Ok(format!("exported a table of {many}"));
     }
     let mut walk = client.walk_profiles(kind, params);
     let mut progress = None;
     while let Some(profiles) = walk.next().await? {
         for profile in &profiles {
-            write(&line_of(profile))?;
+            output.write(&line_of(profile))?;
         }
         let progress = progress
             .get_or_insert_with(|| Progress::new("exporting profiles", walk.total(), Unit::Count));

@@ -189,9 +189,11 @@ export class Download {
     const record = table ? this.named(cellsOf(last)) : parse(last);
     this.after = `${record.created_at},${record[id]}`;
   }
-  /** @param {string[]} row @returns {any} */
+  /** A row by its columns; a long number is a formula in a table for a spreadsheet.
+   * @param {string[]} row @returns {any} */
   named(row) {
-    return Object.fromEntries((this.columns ?? []).map((column, at) => [column, row[at]]));
+    const plain = (/** @type {string} */ cell) => cell?.replace(/^="(\d+)"$/, "$1");
+    return Object.fromEntries((this.columns ?? []).map((column, at) => [column, plain(row[at])]));
   }
   /** Whether leaving the page would lose something. */
   get unsaved() {

@@ -1,6 +1,6 @@
-// Exports: any list by its filters, as JSON lines or CSV. The filters come from the address of the
-// list, or are chosen here. A list of tasks has no place from which it could continue, so it is a
-// download only.
+// Exports: any list by its filters, as a table or JSON lines. The filters come from the address of
+// the list, or are chosen here. A list of tasks has no place from which it could continue, so it is
+// a download only.
 import { base, call, has, query, tasks, v1, v2 } from "./api.js";
 import { Download, downloads } from "./download.js";
 import { STATE_OPTIONS, count, dayBound, size, span } from "./format.js";
@@ -47,7 +47,11 @@ class ExportsScreen {
       .filter(([name]) => !/profiles/.test(name) || has("profiles"))
       .map(([name, [label]]) => [name, label]);
     this.what = select(Object.fromEntries(options), { value: of in LISTS ? of : "issues" });
-    this.format = select({ jsonl: JSON_LINES, csv: "CSV: a table" });
+    this.format = select({
+      spreadsheet: "A table for a spreadsheet",
+      csv: "A table for programs (CSV)",
+      jsonl: JSON_LINES,
+    });
     this.state = select(STATE_OPTIONS);
     this.stateField = field("State", this.state);
     this.since = input({ type: "date" });
@@ -97,23 +101,23 @@ class ExportsScreen {
   /** The export that the form describes, without its total. */
   chosen() {
     const [label, path, id] = LISTS[this.what.value];
-    const table = this.format.value === "csv";
+    const chosen = this.format.value;
+    const table = chosen !== "jsonl";
+    const format = table ? "csv" : "jsonl";
     const params = {
       ...this.filtersOf(),
       ...(this.what.value === "issues" && !table && { includes: ISSUE_MEMBERS }),
       ...(id && { trailer: false, "sort-by": "creation-time", "sort-order": "asc" }),
-      format: this.format.value,
+      ...(chosen === "spreadsheet" && { spreadsheet: true }),
+      format,
     };
-    const name = `${this.what.value}.${this.format.value}`;
+    const name = `${this.what.value}.${format}`;
     return { label, name, path: path(), params, table, id };
   }
   /** Names the formats as the list has them, and hides the filters that it lacks. */
   drawForm(/** @type {boolean} */ importable) {
-    const issues = this.what.value === "issues";
-    const [lines, table] = this.format.options;
-    lines.textContent = importable ? JSON_LINES : "JSON lines";
-    table.textContent = issues ? "CSV: a table without messages" : "CSV: a table";
-    this.stateField.hidden = !issues;
+    this.format.options[2].textContent = importable ? JSON_LINES : "JSON lines";
+    this.stateField.hidden = this.what.value !== "issues";
   }
   async draw() {
     this.turn += 1;

@@ -143,7 +143,7 @@ const open = {
   ],
   "an export": [
     "exports",
-    (page) => page.getByRole("button", { name: "Export issues.jsonl" }).click(),
+    (page) => page.getByRole("button", { name: "Export issues.csv" }).click(),
     ".export .good",
   ],
   "a refusal": ["people?country=Atlantis", () => {}, ".state[role=alert]"],

@@ -9,8 +9,12 @@ use serde_json::value::RawValue;
 #[expect(clippy::struct_excessive_bools, reason = "most are members of the server's record")]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Task {
-    #[serde(alias = "import_id")]
+    /// The id of the task, or of the import.
+    #[serde(default)]
     pub task_id: String,
+    /// Of a task of an import: the import.
+    #[serde(default)]
+    pub import_id: Option<String>,
     pub action: String,
     /// `created`, `queued`, `processing` or `completed`.
     pub status: String,
@@ -137,6 +141,10 @@ impl Task {
 
     pub(crate) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         let mut task: Self = serde_json::from_slice(body)?;
+        if task.task_id.is_empty() {
+            let missing = || serde::de::Error::missing_field("task_id");
+            task.task_id = task.import_id.take().ok_or_else(missing)?;
+        }
         String::from_utf8_lossy(body).trim_end().clone_into(&mut task.record);
         Ok(task)
     }

@@ -61,9 +61,11 @@ impl IdentityType {
     /// marks a phone number as a text.
     pub fn cleaned(self, value: &str) -> &str {
         let text = trimmed(value);
+        if self != Self::PhoneNumber {
+            return text;
+        }
         let is_number = |text: &&str| text.starts_with(|c: char| c == '+' || c.is_ascii_digit());
-        let number = text.strip_prefix('\'').filter(is_number);
-        number.filter(|_| self == Self::PhoneNumber).unwrap_or(text)
+        text.strip_prefix('\'').filter(is_number).unwrap_or(text)
     }
 }
 

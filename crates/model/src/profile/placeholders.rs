@@ -8,9 +8,16 @@ use crate::spelling::trimmed;
 const USUAL: &str = "n/a,na,null,none,nil,unknown,undefined,-,--,.,?,0,test,noreply@,no-reply@,\
                      donotreply@";
 
-/// The words that identify no person.
+/// The words that identify no person, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placeholders(Vec<String>);
+pub struct Placeholders {
+    words: Vec<String>,
+    /// Beginnings of addresses; each ends in `@`.
+    beginnings: Vec<String>,
+    zeros: bool,
+    /// No longer value is one of the words. Every identity is compared, and nearly all are longer.
+    longest: usize,
+}
 
 impl Default for Placeholders {
     fn default() -> Self {
@@ -23,18 +30,30 @@ impl Placeholders {
     /// that begin with it, and `0` for any number of zeros.
     pub fn of_list(list: &str) -> Self {
         let words = list.split(',').map(|word| trimmed(word).to_lowercase());
-        Self(words.filter(|word| !word.is_empty()).collect())
+        let words = words.filter(|word| !word.is_empty() && word != "0");
+        let (beginnings, words): (Vec<String>, Vec<String>) =
+            words.partition(|word| word.ends_with('@'));
+        // Lower case may have another length.
+        let longest =
+            words.iter().map(|word| if word.is_ascii() { word.len() } else { usize::MAX });
+        Self {
+            longest: longest.max().unwrap_or_default(),
+            words,
+            beginnings,
+            zeros: list.split(',').any(|word| trimmed(word) == "0"),
+        }
     }
 
     /// Whether a cleaned value of an identity is one of the words.
     pub fn have(&self, kind: IdentityType, value: &str) -> bool {
-        self.0.iter().any(|word| match word.as_str() {
-            "0" => is_zeros(kind, value),
-            prefix if prefix.ends_with('@') => {
-                value.get(..prefix.len()).is_some_and(|start| is_same(start, prefix))
-            }
-            word => is_same(value, word),
-        })
+        let begins = |with: &String| {
+            let at = with.len() - 1;
+            value.as_bytes().get(at) == Some(&b'@')
+                && value.get(..=at).is_some_and(|start| is_same(start, with))
+        };
+        value.len() <= self.longest && self.words.iter().any(|word| is_same(value, word))
+            || self.beginnings.iter().any(begins)
+            || self.zeros && is_zeros(kind, value)
     }
 }
 
@@ -46,7 +65,7 @@ fn is_same(value: &str, word: &str) -> bool {
 /// Whether a value is nothing but zeros; between those of a phone number, separators may be.
 fn is_zeros(kind: IdentityType, value: &str) -> bool {
     let is_phone = kind == IdentityType::PhoneNumber;
-    value.contains('0') && value.chars().all(|c| c == '0' || (is_phone && is_separator(c)))
+    value.chars().all(|c| c == '0' || (is_phone && is_separator(c))) && value.contains('0')
 }
 
 #[cfg(test)]

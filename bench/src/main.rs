@@ -6,6 +6,7 @@
 mod bulk;
 mod capacity;
 mod figures;
+mod files;
 mod import;
 mod issues;
 mod memory;
@@ -26,6 +27,7 @@ usage:
                                bulk actions on SQLite, from an empty store and with N profiles;
                                --write stores the tables in bench/results
   bench import [ROUNDS]        10,000 profile creations alone
+  bench files [ROWS] [ROUNDS]  a table as an import against the same people as ready tasks
   bench upserts [ROUNDS]       10,000 profile upserts alone
   bench issues-store FOLDER N  makes a store of N generated issues in FOLDER
   bench issues FOLDER [PART]   lists and reads of that store; PART selects cases by name
@@ -46,6 +48,10 @@ async fn main() -> Result<()> {
     let rounds = |default| args.get(1).map_or(Ok(default), |text| text.parse());
     match args.first().map(String::as_str) {
         Some("import") => import::measure(rounds(5)?).await,
+        Some("files") => {
+            let rows = rounds(1_000_000)?;
+            files::measure(rows, args.get(2).map_or(Ok(3), |text| text.parse())?).await
+        }
         Some("upserts") => upserts::measure(rounds(5)?).await,
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("postgres") => postgres::measure(&args[1..]).await,

@@ -95,6 +95,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "A comment every {s} seconds", &["KEEP_ALIVE_SECONDS"]),
     figure(API, "At most {} faults of one entry are listed", &["profile::checker::FAULTS_MAX"]),
     figure(API, "An entry over {KiB} KiB is only in the first row", &["REPEATED_ENTRY_BYTES_MAX"]),
+    figure(API, "numbers of more than {} digits", &["SPREADSHEET_DIGITS_MAX"]),
     figure(
         API,
         "one profile entry, and a merged profile | {KiB} KiB",

@@ -41,8 +41,7 @@ pub(crate) fn paths() -> Value {
 
 pub(crate) fn parameters() -> Value {
     let mut page = path_id("page", "The name of a page.", "api.md");
-    page["schema"] =
-        json!({"type": "string", "enum": ["api.md", "reference.md", "program.md", "operating.md"]});
+    page["schema"] = json!({"type": "string", "enum": super::PAGES.map(|(name, _)| name)});
     json!({"docs_page": page})
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::http::base_url::{PublicUrl, TrustedProxies};
 use crate::http::minimum_rate::MinimumRateLimits;
+use crate::http::tls::Tls;
 
 /// The settings of the server.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct ApiConfig {
     pub public_url: Option<PublicUrl>,
     /// The proxies whose word counts about how a caller addressed the server.
     pub trusted_proxies: TrustedProxies,
+    /// The certificate of the server; `None` if it serves in clear.
+    pub tls: Option<Tls>,
 }
 
 impl Default for ApiConfig {
@@ -71,6 +74,7 @@ impl Default for ApiConfig {
             has_admin_address: false,
             public_url: None,
             trusted_proxies: TrustedProxies::default(),
+            tls: None,
         }
     }
 }

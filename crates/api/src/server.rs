@@ -1,4 +1,4 @@
-//! The listener: it accepts connections, serves HTTP/1 on each, and ends them in order. A server
+//! The listener: it accepts connections, serves HTTP on each, and ends them in order. A server
 //! that is asked to stop takes no new connections, closes idle connections at once, and lets the
 //! requests in flight finish, which no longer wait for tasks. After [`SHUTDOWN_SECONDS_MAX`] it
 //! cuts the remaining connections.
@@ -8,16 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::http::connection::{
-    self, CONNECTION_BUFFER_BYTES_MAX, Exchange, HEAD_BYTES_MAX, Shared, Slots, TimeLimits,
-};
+use crate::http::connection::{self, Exchange, Protocols, Shared, Slots, TimeLimits};
+use crate::http::tls::Tls;
 use crate::router::{admin_router, router};
 use crate::state::AppState;
 
@@ -36,10 +33,20 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (slots, stopping) = (state.slots.clone(), state.stopping.clone());
-    accept(listener, router(&state), (&state, slots), shutdown, move || {
-        stopping.send_replace(true);
-    })
-    .await;
+    let tls = state.config.tls.clone();
+    let following = async {
+        match &tls {
+            Some(tls) => tls.follow().await,
+            None => std::future::pending().await,
+        }
+    };
+    let own = (&state, slots, tls.clone());
+    tokio::select! {
+        () = accept(listener, router(&state), own, shutdown, move || {
+            stopping.send_replace(true);
+        }) => {}
+        () = following => {}
+    }
     Ok(())
 }
 
@@ -51,22 +58,21 @@ pub async fn serve_admin(
 ) -> io::Result<()> {
     let slots = Slots::of_operators(ADMIN_CONNECTIONS_MAX, state.log_limiter.clone());
     let router = admin_router(state.clone());
-    accept(listener, router, (&state, slots.into()), shutdown, || {}).await;
+    accept(listener, router, (&state, slots.into(), None), shutdown, || {}).await;
     Ok(())
 }
 
 async fn accept(
     listener: TcpListener,
     router: Router,
-    (state, slots): (&AppState, Arc<Slots>),
+    (state, slots, tls): (&AppState, Arc<Slots>, Option<Tls>),
     shutdown: impl Future<Output = ()>,
     stop: impl FnOnce(),
 ) {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES_MAX);
-    http.max_buf_size(CONNECTION_BUFFER_BYTES_MAX);
-    let limits = TimeLimits::of(&state.config);
     let shared = Shared {
+        protocols: Protocols::default(),
+        tls,
+        limits: TimeLimits::of(&state.config),
         counts: state.request_counts.clone(),
         memory: state.memory.clone(),
         log_limiter: state.log_limiter.clone(),
@@ -81,12 +87,12 @@ async fn accept(
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => {
-                    let exchange = Arc::new(Exchange::new(limits));
+                    let exchange = Arc::new(Exchange::new(shared.limits));
                     let slot = slots.accept(accepted.1.ip().to_canonical(), exchange);
                     let own = (shared.clone(), Arc::new(slot));
                     let (service, watcher) = (service.clone(), graceful.watcher());
-                    let one = connection::serve(http.clone(), accepted, service, own, watcher);
-                    connections.spawn(one);
+                    let stopping = state.stopping.subscribe();
+                    connections.spawn(connection::serve(accepted, service, own, watcher, stopping));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no connection could be accepted");

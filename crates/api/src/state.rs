@@ -42,7 +42,9 @@ pub struct AppState {
 impl AppState {
     pub fn new(store: Arc<dyn Serve>, clock: Clock, config: ApiConfig) -> Self {
         let log_limiter = Arc::<LogLimiter>::default();
-        let connections = config.connections_max.min(connections_within(config.memory_bytes));
+        let connections = config
+            .connections_max
+            .min(connections_within(config.memory_bytes, config.tls.is_some()));
         let slots = Slots::new(connections, config.connections_per_domain, log_limiter.clone());
         let memory = MemoryBudget::new(config.memory_bytes, slots.clone(), log_limiter.clone());
         Self {

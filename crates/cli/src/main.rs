@@ -18,6 +18,7 @@ mod samples;
 mod secret;
 mod server;
 mod store;
+mod tls;
 
 use std::process::ExitCode;
 

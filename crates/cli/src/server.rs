@@ -111,17 +111,9 @@ impl Server {
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr, Failure> {
-    let address = listener
+    listener
         .local_addr()
-        .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))?;
-    if !address.ip().to_canonical().is_loopback() {
-        tracing::warn!(
-            %address,
-            "the server can be reached from other machines, and without TLS everyone on the way \
-             reads keys and data; put a proxy with TLS in front of it"
-        );
-    }
-    Ok(address)
+        .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))
 }
 
 /// Binds the address to listen on; an error has a hint for the operator.

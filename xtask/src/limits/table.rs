@@ -62,6 +62,11 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "in an answer of more than {MiB} MiB", &["VERIFIED_BYTES_MAX"]),
     figure(OPERATING, "an attachment of more than {MiB} MiB", &["VERIFIED_BYTES_MAX"]),
     figure(OPERATING, "anywhere in the process, for {s} seconds", &["FAULT_COUNTS"]),
+    figure(OPERATING, "The server reads them every {s} seconds", &["tls::LOOK_EVERY"]),
+    figure(OPERATING, "A handshake has {s} seconds", &["head_timeout"]),
+    figure(OPERATING, "a connection over TLS | {KiB} KiB more", &["TLS_BYTES"]),
+    figure(OPERATING, "a request on HTTP/2 | {KiB} KiB and", &["STREAM_BYTES"]),
+    figure(OPERATING, "a connection has up to {} at a time", &["STREAMS_MAX"]),
     figure(OPERATING, "also a silent one | {KiB} KiB", &["CONNECTION_BYTES"]),
     figure(
         OPERATING,

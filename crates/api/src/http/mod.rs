@@ -25,3 +25,4 @@ pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod request_id;
 pub(crate) mod same_site;
+pub(crate) mod tls;

@@ -1,4 +1,5 @@
-//! The address of the other end of a connection, as an extension of each request on it.
+//! The two ends of a connection, as extensions of each request on it: the address of the other end,
+//! and whether this server has encrypted the connection.
 
 use std::net::IpAddr;
 
@@ -12,3 +13,7 @@ impl PeerAddress {
         Self(address.to_canonical())
     }
 }
+
+/// Marks a request that came over TLS to this server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OverTls;

@@ -103,4 +103,5 @@ mod scripted_store;
 mod server;
 mod shutdown;
 mod still_clock;
+mod tls;
 mod wire;

@@ -18,6 +18,12 @@ use crate::failure::{Done, Failure};
 use crate::printer::note;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads};
 use crate::store::open_for_server;
+use crate::tls::{InClearArg, TlsArgs};
+
+/// The ways to serve beyond loopback.
+const WAYS: &str = "give --tls-cert FILE and --tls-key FILE; or --trusted-proxy ADDRESS, if a \
+                    proxy there ends TLS; or --insecure-http, if all of the network may read \
+                    everything";
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -45,6 +51,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "CASELOAD_ADMIN_LISTEN", value_name = "HOST:PORT",
           value_parser = parse_listen)]
     admin_listen: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
+    #[command(flatten)]
+    in_clear: InClearArg,
     #[command(flatten)]
     links: LinkArgs,
     #[command(flatten)]
@@ -128,9 +138,9 @@ pub(crate) struct LimitArgs {
 
 impl LimitArgs {
     /// How many connections the server may have: the descriptors and the memory set limits.
-    fn connections(&self) -> Result<usize, Failure> {
-        let (wanted, room) =
-            (connections_max(self.connections)?, connections_within(self.memory_budget));
+    fn connections(&self, are_tls: bool) -> Result<usize, Failure> {
+        let wanted = connections_max(self.connections)?;
+        let room = connections_within(self.memory_budget, are_tls);
         if self.connections.is_some_and(|wanted| wanted > room) {
             note(format_args!(
                 "warning: half of the memory budget has room for {room} connections, not for \
@@ -181,8 +191,13 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
     allocators::apply_settings();
     let patience = Duration::from_secs(args.store_wait);
-    let connections = args.limits.connections()?;
+    let tls = args.tls.load()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let connections = args.limits.connections(tls.is_some())?;
     on_threads(async {
+        if tls.is_none() && args.links.trusted_proxy.is_empty() {
+            args.in_clear.check(&args.listen, WAYS).await?;
+        }
         let mut signals = StopSignals::listen()?;
         let store = tokio::select! {
             store = open_for_server(&args.store.store, patience) => store?,
@@ -195,11 +210,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
         };
         let mut config = args.limits.config(connections);
         args.links.add_to(&mut config);
+        config.tls = tls;
         config.has_admin_address = admin.is_some();
         let console_store = store.clone();
         let server =
             Server::start(store, (listener, admin), config, Duration::from_secs(args.lease))?;
-        note(format_args!("listening on http://{}", server.address()));
+        let address = format!("{scheme}://{}", server.address());
+        note(format_args!("listening on {address}"));
         if let Some(address) = server.admin_address() {
             note(format_args!("health and metrics on http://{address}"));
         }
@@ -209,7 +226,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
             args.limits.memory_budget >> 20
         ));
         if std::io::stderr().is_terminal() {
-            let address = format!("http://{}", server.address());
             let public = args.links.public_url.as_ref().map(ToString::to_string);
             note_console(console_store.as_ref(), &public.unwrap_or(address)).await?;
         }

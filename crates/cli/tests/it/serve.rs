@@ -173,13 +173,27 @@ fn health_and_metrics_may_have_an_address_of_their_own() {
 }
 
 #[test]
-fn listening_beyond_loopback_without_tls_is_said_at_the_start() {
+fn a_server_in_clear_beyond_loopback_starts_only_if_the_operator_says_so() {
     let workdir = Workdir::new();
-    let key = workdir.serve().key.clone();
-    for (address, is_said) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
-        let output = log_of_a_start(workdir.caseload(&["serve", "--listen", address]));
-        assert_eq!(output.contains("without TLS"), is_said, "{output}");
-        assert!(!output.contains(&key));
+    let everywhere = "0.0.0.0:0";
+    for command in ["serve", "demo"] {
+        let refused = workdir.caseload(&[command, "--listen", everywhere]).output().unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        for part in [everywhere, "--tls-cert", "--trusted-proxy", "--insecure-http"] {
+            assert!(said.contains(part), "{command}: {part} is not in {said}");
+        }
+        assert!(!workdir.path("caseload-data").exists(), "{command} made a store");
+    }
+    workdir.serve();
+    for (args, is_said) in [
+        (&["--listen", everywhere, "--insecure-http"][..], true),
+        (&["--listen", everywhere, "--trusted-proxy", "10.0.0.7"], false),
+        (&["--listen", "127.0.0.1:0", "--admin-listen", everywhere], false),
+        (&["--listen", "localhost:0"], false),
+    ] {
+        let output = log_of_a_start(workdir.caseload(&[&["serve"], args].concat()));
+        assert_eq!(output.contains("without TLS"), is_said, "{args:?}: {output}");
     }
 }
 

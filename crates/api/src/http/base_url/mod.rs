@@ -28,7 +28,7 @@ use http::uri::Authority;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version, header};
 
 use crate::config::ApiConfig;
-use crate::http::peer::PeerAddress;
+use crate::http::peer::{OverTls, PeerAddress};
 use crate::http::problem::Problem;
 use crate::state::AppState;
 
@@ -43,7 +43,7 @@ pub(crate) struct BaseUrl(Arc<str>);
 
 impl BaseUrl {
     /// The public URL, else the base URL by the request: its host and its scheme are those that the
-    /// nearest proxy names, if it is trusted.
+    /// nearest proxy names, if it is trusted, or else those of the connection.
     pub(crate) fn of(
         uri: &Uri,
         headers: &HeaderMap,
@@ -64,7 +64,8 @@ impl BaseUrl {
     ) -> Self {
         let peer = extensions.get::<PeerAddress>();
         let is_trusted = peer.is_some_and(|peer| config.trusted_proxies.contains(peer.0));
-        let (forwarded, is_tls) = if is_trusted { forwarded(headers) } else { (None, false) };
+        let (forwarded, is_tls) = if is_trusted { forwarded(headers) } else { (None, None) };
+        let is_tls = is_tls.unwrap_or_else(|| extensions.get::<OverTls>().is_some());
         let own = || uri.authority().map(Authority::as_str).or_else(|| host(headers));
         match forwarded.or_else(own).filter(|host| is_plain_host(host)) {
             Some(host) => {
@@ -181,9 +182,9 @@ impl FromRequestParts<AppState> for OwnUrls {
     }
 }
 
-/// The host that the nearest proxy names, and whether it was reached by TLS: by `Forwarded`
+/// The host that the nearest proxy names, and whether it says it was reached by TLS: by `Forwarded`
 /// (RFC 7239), else by `X-Forwarded-Host` and `X-Forwarded-Proto`.
-fn forwarded(headers: &HeaderMap) -> (Option<&str>, bool) {
+fn forwarded(headers: &HeaderMap) -> (Option<&str>, Option<bool>) {
     let (mut host, mut scheme) = (None, None);
     for pair in last(headers, "forwarded").unwrap_or_default().split(';') {
         let Some((name, value)) = pair.split_once('=') else { continue };
@@ -198,7 +199,7 @@ fn forwarded(headers: &HeaderMap) -> (Option<&str>, bool) {
         host = last(headers, "x-forwarded-host");
         scheme = last(headers, "x-forwarded-proto");
     }
-    let is_tls = scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+    let is_tls = scheme.map(|scheme| scheme.eq_ignore_ascii_case("https"));
     (host.filter(|host| !host.is_empty()), is_tls)
 }
 

@@ -1,27 +1,18 @@
 //! The part of a request and its answer that both sides of hyper know: the stream below it, which
 //! sees bytes, and the service above it, which sees requests. So the times of a client and the
 //! memory of a head follow the requests as hyper has parsed them; no other code reads a head. The
-//! table of connections sees which of them wait for their client, and may end them.
+//! table of connections sees which of them wait for their client, and may end them. [`Streams`] has
+//! the requests of an HTTP/2 connection, of which several are open at a time.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::task::Waker;
 
-use axum::body::{Body, Bytes, HttpBody};
-use http_body_util::BodyExt as _;
-use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::timing::{ClientTimeout, TimeLimits, Timing, Waiting};
-
-/// The time between two looks at a connection whose body was refused.
-const REFUSED_BODY_LOOK: Duration = Duration::from_secs(1);
-
-/// How long the rest of an unread body is received, so that the answer arrives.
-const DRAIN_MAX: Duration = Duration::from_secs(2);
+use super::streams::Streams;
+use super::timing::{ClientTimeout, REFUSED_BODY_LOOK, TimeLimits, Timing, Waiting};
+use crate::http::memory::Memory;
 
 /// How far the answer to the last request is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,11 +39,13 @@ struct State {
     body_reader: Option<Waker>,
     /// The rest of the answer is dropped with the connection.
     is_cut: bool,
+    /// The requests of an HTTP/2 connection.
+    streams: Option<Streams>,
 }
 
 impl State {
     fn is_between_requests(&self) -> bool {
-        self.answer == Answer::Sent && !self.is_body_open
+        self.answer == Answer::Sent && !self.is_body_open && self.streams.is_none()
     }
 }
 
@@ -79,19 +72,42 @@ impl Exchange {
             timing: Timing::new(limits, Instant::now()),
             body_reader: None,
             is_cut: false,
+            streams: None,
         });
         Self { state, ended: Notify::new() }
+    }
+
+    /// The client has chosen HTTP/2.
+    pub(super) fn multiplex(&self) {
+        let mut state = self.state.lock();
+        let idle = state.timing.of_another(Instant::now());
+        state.streams = Some(Streams::new(idle));
+    }
+
+    /// Does something with the requests of an HTTP/2 connection. Returns `None` on another one.
+    pub(super) fn with_streams<T>(&self, act: impl FnOnce(&mut Streams) -> T) -> Option<T> {
+        self.state.lock().streams.as_mut().map(act)
+    }
+
+    /// Holds memory until the request has ended.
+    pub(super) fn hold(&self, request: u64, memory: Memory) {
+        self.with_streams(|streams| streams.hold(request, memory));
     }
 
     /// hyper has parsed the head of a request. Returns the number of the request.
     pub(super) fn begin(&self, has_body: bool) -> u64 {
         let mut state = self.state.lock();
         state.requests += 1;
+        let number = state.requests;
+        if let Some(streams) = &mut state.streams {
+            streams.begin(number, has_body, Instant::now());
+            return number;
+        }
         state.is_body_open = has_body;
         state.answer = Answer::Open;
         state.head_bytes = 0;
         state.timing.begin();
-        state.requests
+        number
     }
 
     /// The bytes of the head that arrives; `None` while a request is received or answered.
@@ -119,8 +135,12 @@ impl Exchange {
     }
 
     /// The head of an answer is known; a long one is a stream or a file.
-    pub(super) fn answer_begins(&self, is_long: bool) {
-        self.state.lock().timing.answer_begins(Instant::now(), is_long);
+    pub(super) fn answer_begins(&self, request: u64, is_long: bool) {
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        match &mut state.streams {
+            Some(streams) => streams.answer_begins(request, is_long, now),
+            None => state.timing.answer_begins(now, is_long),
+        }
     }
 
     /// The network took this many bytes of an answer; `None` if it takes none now.
@@ -130,7 +150,8 @@ impl Exchange {
 
     /// Since when the connection waits for its client; `None` while the server works on a request.
     pub(super) fn waiting(&self) -> Option<Waiting> {
-        self.state.lock().timing.waiting()
+        let state = self.state.lock();
+        state.streams.as_ref().map_or_else(|| state.timing.waiting(), Streams::waiting)
     }
 
     /// The connection has to end.
@@ -151,13 +172,17 @@ impl Exchange {
             }
         };
         let mut state = self.state.lock();
-        state.is_cut = state.answer != Answer::Sent;
+        let are_open = state.streams.as_ref().is_some_and(Streams::are_open);
+        state.is_cut = are_open || state.answer != Answer::Sent;
         end
     }
 
     /// When to look again. A body that comes too slowly is refused: its reader answers.
     fn check(&self, now: Instant) -> Result<Instant, ClientTimeout> {
         let mut state = self.state.lock();
+        if let Some(streams) = &mut state.streams {
+            return streams.check(now);
+        }
         match state.timing.check(now) {
             Err(ClientTimeout::Body) => {
                 let _ = state.body_reader.take().map(Waker::wake);
@@ -172,26 +197,40 @@ impl Exchange {
         self.state.lock().is_cut
     }
 
-    /// The body of the request of this number, or of the answer to it.
-    pub(super) fn observe(
-        self: &Arc<Self>,
-        body: Body,
-        direction: Direction,
+    /// The reader of a body waits for bytes, or got them. Fails if they come too slowly.
+    pub(super) fn body_moved(
+        &self,
         request: u64,
-    ) -> ObservedBody {
-        ObservedBody { body, direction, request, exchange: self.clone(), drains: false }
+        bytes: Option<usize>,
+        reader: &Waker,
+    ) -> Result<(), TooSlow> {
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        let is_slow = if let Some(streams) = &mut state.streams {
+            streams.body_moved(request, bytes, reader, now)
+        } else {
+            state.timing.body_moved(now, bytes);
+            state.body_reader = bytes.is_none().then(|| reader.clone());
+            state.timing.take_slow_body()
+        };
+        if is_slow { Err(TooSlow) } else { Ok(()) }
     }
 
     /// A body may be dropped after hyper has parsed the next request, so its number is compared.
-    fn body_ended(&self, direction: Direction, request: u64) {
-        let mut state = self.state.lock();
+    pub(super) fn body_ended(&self, direction: Direction, request: u64) {
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        if let Some(streams) = &mut state.streams {
+            return match direction {
+                Direction::In => streams.body_ended(request, now),
+                Direction::Out => streams.answer_ended(request, now),
+            };
+        }
         if state.requests != request {
             return;
         }
         match direction {
             Direction::In => {
                 state.is_body_open = false;
-                state.timing.body_moved(Instant::now(), Some(0));
+                state.timing.body_moved(now, Some(0));
             }
             Direction::Out if state.answer == Answer::Open => state.answer = Answer::Written,
             Direction::Out => {}
@@ -199,80 +238,9 @@ impl Exchange {
     }
 }
 
-/// Notes how the client sends a body. Fails if it is too slow.
-fn body_polled(
-    exchange: &Exchange,
-    polled: &Poll<Option<Result<Frame<Bytes>, axum::Error>>>,
-    reader: &Waker,
-) -> Result<(), TooSlow> {
-    let mut state = exchange.state.lock();
-    let (bytes, has_ended) = match polled {
-        Poll::Pending => (None, false),
-        Poll::Ready(Some(Ok(frame))) => (Some(frame.data_ref().map_or(0, Bytes::len)), false),
-        Poll::Ready(_) => (Some(0), true),
-    };
-    state.timing.body_moved(Instant::now(), bytes);
-    state.body_reader = bytes.is_none().then(|| reader.clone());
-    if state.timing.take_slow_body() && !has_ended { Err(TooSlow) } else { Ok(()) }
-}
-
 /// Whether a body is that of a request or of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     In,
     Out,
-}
-
-/// A body whose end the exchange notices. Its reader drops it once it has all of its bytes, or
-/// needs none of them.
-pub(super) struct ObservedBody {
-    body: Body,
-    direction: Direction,
-    request: u64,
-    exchange: Arc<Exchange>,
-    /// Whether the rest is received if the reader drops the body before its end. Closing the
-    /// connection at once would reset it, and a client that is still sending would never see the
-    /// answer.
-    pub(super) drains: bool,
-}
-
-impl HttpBody for ObservedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        self.drains &= !matches!(polled, Poll::Ready(None | Some(Err(_))));
-        if self.direction == Direction::In
-            && let Err(error) = body_polled(&self.exchange, &polled, context.waker())
-        {
-            return Poll::Ready(Some(Err(axum::Error::new(error))));
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for ObservedBody {
-    fn drop(&mut self) {
-        let runtime = tokio::runtime::Handle::try_current();
-        let Some(runtime) = runtime.ok().filter(|_| self.drains && !self.is_end_stream()) else {
-            return self.exchange.body_ended(self.direction, self.request);
-        };
-        let body = std::mem::take(&mut self.body);
-        let mut rest = self.exchange.observe(body, self.direction, self.request);
-        runtime.spawn(tokio::time::timeout(DRAIN_MAX, async move {
-            while let Some(Ok(_)) = rest.frame().await {}
-        }));
-    }
 }

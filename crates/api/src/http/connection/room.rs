@@ -11,20 +11,25 @@ use crate::http::memory::{Memory, MemoryBudget};
 
 /// The memory of a connection between its requests: its task, and the buffers of both directions.
 pub(crate) const CONNECTION_BYTES: usize = 24 << 10;
+/// What TLS adds: its state, and the records of both directions.
+pub(super) const TLS_BYTES: usize = 40 << 10;
 /// The part of it for receiving.
 const RECEIVED_BYTES: usize = 8 << 10;
 /// Connections have at most this part of the budget.
 const PART_OF_BUDGET: usize = 2;
 
 /// How many connections a memory budget has room for.
-pub fn connections_within(memory_bytes: usize) -> usize {
-    (memory_bytes / PART_OF_BUDGET / CONNECTION_BYTES).max(2)
+pub fn connections_within(memory_bytes: usize, are_tls: bool) -> usize {
+    let each = CONNECTION_BYTES + if are_tls { TLS_BYTES } else { 0 };
+    (memory_bytes / PART_OF_BUDGET / each).max(2)
 }
 
 type PendingMemory = Pin<Box<dyn Future<Output = Option<Memory>> + Send>>;
 
 /// The memory of a connection.
 pub(super) struct ConnectionMemory {
+    /// Between its requests.
+    flat: usize,
     budget: Arc<MemoryBudget>,
     memory: Memory,
     waiting: Option<PendingMemory>,
@@ -32,15 +37,16 @@ pub(super) struct ConnectionMemory {
 
 impl ConnectionMemory {
     /// A new connection is there already, and the number of connections has a limit.
-    pub(super) fn new(budget: Arc<MemoryBudget>) -> Self {
-        let memory = budget.overdraw(None, CONNECTION_BYTES);
-        Self { budget, memory, waiting: None }
+    pub(super) fn new(budget: Arc<MemoryBudget>, is_tls: bool) -> Self {
+        let flat = CONNECTION_BYTES + if is_tls { TLS_BYTES } else { 0 };
+        let memory = budget.overdraw(None, flat);
+        Self { flat, budget, memory, waiting: None }
     }
 
     /// Takes the memory for a receive buffer of so many bytes, or returns the excess. Returns false
     /// after a while if there is none.
     pub(super) fn poll_take(&mut self, context: &mut Context<'_>, buffer: usize) -> Poll<bool> {
-        let wanted = CONNECTION_BYTES + buffer.saturating_sub(RECEIVED_BYTES);
+        let wanted = self.flat + buffer.saturating_sub(RECEIVED_BYTES);
         let missing = wanted.saturating_sub(self.memory.bytes());
         if missing == 0 {
             self.waiting = None;

@@ -410,7 +410,7 @@ mod tests {
         assert!(admitted(&slots, ONE, "a").is_none());
         assert!(admitted(&slots, TWO, "c").is_some());
         // A client that takes no bytes makes room for a key that has fewer.
-        many[59].exchange.answer_begins(true);
+        many[59].exchange.answer_begins(1, true);
         many[59].exchange.sent(None);
         assert!(admitted(&slots, ONE, "a").is_none(), "not for its own");
         assert!(admitted(&slots, ONE, "b").is_some() && has_ended(&many[59]));
@@ -439,7 +439,7 @@ mod tests {
         assert!(!slots.end_slowest(ONE), "all are idle");
         for slot in own.iter().rev() {
             slot.exchange.begin(false);
-            slot.exchange.answer_begins(false);
+            slot.exchange.answer_begins(1, false);
             slot.exchange.sent(None);
         }
         assert!(slots.end_slowest(ONE) && !slots.end_slowest(TWO));

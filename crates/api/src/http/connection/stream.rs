@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 use super::exchange::Exchange;
 use super::room::ConnectionMemory;
@@ -18,8 +19,10 @@ pub(super) struct ObservedStream<S> {
     inner: S,
     exchange: Arc<Exchange>,
     memory: ConnectionMemory,
-    /// Makes the kernel drop the bytes that it has not sent.
-    cut: fn(&S),
+    /// The kernel drops the bytes that this has not sent, if the connection is cut.
+    socket: fn(&S) -> &TcpStream,
+    /// The last flush has not ended: TLS has bytes that the network does not take.
+    flush_waits: bool,
 }
 
 impl<S> ObservedStream<S> {
@@ -27,9 +30,9 @@ impl<S> ObservedStream<S> {
         inner: S,
         exchange: Arc<Exchange>,
         memory: ConnectionMemory,
-        cut: fn(&S),
+        socket: fn(&S) -> &TcpStream,
     ) -> Self {
-        Self { inner, exchange, memory, cut }
+        Self { inner, exchange, memory, socket, flush_waits: false }
     }
 
     /// Notes whether the network took bytes of an answer.
@@ -45,8 +48,10 @@ impl<S> ObservedStream<S> {
 
 impl<S> Drop for ObservedStream<S> {
     fn drop(&mut self) {
-        if self.exchange.is_cut() {
-            (self.cut)(&self.inner);
+        if self.exchange.is_cut()
+            && let Err(error) = (self.socket)(&self.inner).set_zero_linger()
+        {
+            tracing::debug!(%error, "the unsent bytes of a connection are sent");
         }
     }
 }
@@ -93,7 +98,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ObservedStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.inner).poll_flush(context))?;
+        let flushed = Pin::new(&mut self.inner).poll_flush(context)?;
+        if flushed.is_pending() {
+            self.flush_waits = true;
+            self.exchange.sent(None);
+            return Poll::Pending;
+        }
+        if std::mem::take(&mut self.flush_waits) {
+            self.exchange.sent(Some(0));
+        }
         self.exchange.flushed();
         Poll::Ready(Ok(()))
     }

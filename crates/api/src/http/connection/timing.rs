@@ -8,13 +8,16 @@ use tokio::time::Instant;
 use crate::config::ApiConfig;
 use crate::http::minimum_rate::{MinimumRate, MinimumRateLimits};
 
+/// The time between two looks at a connection whose body was refused.
+pub(super) const REFUSED_BODY_LOOK: Duration = Duration::from_secs(1);
+
 /// The longest time between two looks: the client may have come to a shorter time.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// The times of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeLimits {
-    head: Duration,
+    pub(super) head: Duration,
     idle: Duration,
     minimum_rate: MinimumRateLimits,
 }
@@ -84,6 +87,11 @@ impl Timing {
     pub(super) fn new(limits: TimeLimits, now: Instant) -> Self {
         let minimum_rate = MinimumRate::new(limits.minimum_rate);
         Self { limits, phase: Phase::Idle(now), minimum_rate, stuck: None, is_too_slow: false }
+    }
+
+    /// The times of another request of the same client.
+    pub(super) fn of_another(&self, now: Instant) -> Self {
+        Self::new(self.limits, now)
     }
 
     fn enter(&mut self, phase: Phase) {

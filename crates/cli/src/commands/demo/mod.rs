@@ -31,9 +31,14 @@ use crate::samples::apps;
 use crate::secret::random_bytes;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads, try_bind};
 use crate::store::{STORE_HELP, parse_store};
+use crate::tls::InClearArg;
 
 /// The domain that the demo works in.
 const DOMAIN: &str = "acme";
+/// The ways to serve beyond loopback.
+const WAYS: &str = "listen on 127.0.0.1, or give --insecure-http if all of the network may read \
+                    everything; `caseload serve` has TLS (--tls-cert, --tls-key) and takes \
+                    --trusted-proxy";
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -49,6 +54,8 @@ pub(crate) struct DemoArgs {
         value_parser = parse_listen
     )]
     listen: String,
+    #[command(flatten)]
+    in_clear: InClearArg,
     #[arg(
         long,
         env = "CASELOAD_STORE",
@@ -63,6 +70,7 @@ pub(crate) struct DemoArgs {
 
 pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failure> {
     on_threads(async {
+        args.in_clear.check(&args.listen, WAYS).await?;
         let store = caseload_location::open(&args.store, OpenMode::Server).await?;
         let mut signals = StopSignals::listen()?;
         let (domain, key) = prepare(store.as_ref()).await?;

@@ -1,6 +1,7 @@
 //! Groups of flags that several commands share. A flag wins over its environment variable, and the
 //! variable over the default.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use caseload_client::{Client, ClientError};
@@ -103,20 +104,41 @@ pub(crate) struct ServerArgs {
     /// API key
     #[arg(long, env = "CASELOAD_API_KEY", value_name = "KEY", hide_env_values = true)]
     api_key: String,
+    #[command(flatten)]
+    trust: TrustArg,
 }
 
 impl ServerArgs {
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        client_of(&self.url, &self.domain, &self.api_key)
+        self.trust.client(&self.url, &self.domain, &self.api_key)
     }
 }
 
-/// A client that reports each of its waits.
-pub(crate) fn client_of(url: &str, domain: &str, api_key: &str) -> Result<Client, Failure> {
-    let say = |refusal: &ClientError, wait: Duration| {
-        note(format_args!("waiting {} s: {refusal}", wait.as_secs()));
-    };
-    Ok(Client::new(url, domain, api_key)?.on_wait(say))
+/// Whose signature makes the certificate of a server valid.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArg {
+    /// Trust the authorities in this PEM file alone, if no public authority has signed the
+    /// certificate of the server
+    #[arg(long, env = "CASELOAD_TLS_CA", value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+}
+
+impl TrustArg {
+    /// A client that reports each of its waits.
+    pub(crate) fn client(&self, url: &str, domain: &str, key: &str) -> Result<Client, Failure> {
+        let say = |refusal: &ClientError, wait: Duration| {
+            note(format_args!("waiting {} s: {refusal}", wait.as_secs()));
+        };
+        let client = match &self.tls_ca {
+            Some(file) => {
+                let pem =
+                    std::fs::read(file).map_err(|error| Failure::file("read", file, &error))?;
+                Client::trusting(url, domain, key, &pem)?
+            }
+            None => Client::new(url, domain, key)?,
+        };
+        Ok(client.on_wait(say))
+    }
 }
 
 pub(crate) fn parse_domain(text: &str) -> Result<DomainName, String> {

@@ -137,6 +137,7 @@ impl From<ClientError> for Failure {
             ClientError::InvalidUrl { .. }
             | ClientError::InvalidDomain(_)
             | ClientError::InvalidKey
+            | ClientError::InvalidAuthorities
             | ClientError::InvalidIdempotencyKey
             | ClientError::Payload(_) => USAGE,
             error => error.status().map_or(SERVER, exit_of),

@@ -20,6 +20,11 @@ pub enum ClientError {
     InvalidKey,
     #[error("the idempotency key cannot be sent in a header: it holds a control character")]
     InvalidIdempotencyKey,
+    #[error(
+        "the file of authorities has no certificate that can be read; it is a PEM file, and each \
+         certificate begins with -----BEGIN CERTIFICATE-----"
+    )]
+    InvalidAuthorities,
     /// The server refused the call and said why.
     #[error(transparent)]
     Problem(Box<Problem>),

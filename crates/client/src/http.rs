@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use caseload_model::ids::DomainName;
 use reqwest::header::RETRY_AFTER;
-use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
+use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, redirect};
 use url::{Host, Url};
 
 use crate::body::Body;
@@ -78,6 +78,30 @@ pub fn client_builder() -> reqwest::ClientBuilder {
 impl Client {
     /// A client of the server at `url`. It sends nothing yet.
     pub fn new(url: &str, domain: &str, api_key: &str) -> Result<Self, ClientError> {
+        Self::build(url, domain, api_key, None)
+    }
+
+    /// The same, of a server whose certificate one of these authorities has signed, in PEM format.
+    /// It trusts no other.
+    pub fn trusting(
+        url: &str,
+        domain: &str,
+        api_key: &str,
+        authorities: &[u8],
+    ) -> Result<Self, ClientError> {
+        let authorities = Certificate::from_pem_bundle(authorities).unwrap_or_default();
+        if authorities.is_empty() {
+            return Err(ClientError::InvalidAuthorities);
+        }
+        Self::build(url, domain, api_key, Some(&authorities))
+    }
+
+    fn build(
+        url: &str,
+        domain: &str,
+        api_key: &str,
+        authorities: Option<&[Certificate]>,
+    ) -> Result<Self, ClientError> {
         let address = parse_url(url)?;
         let domain = DomainName::parse(domain)?;
         let sendable = |c: char| !c.is_control() && c != ':';
@@ -88,8 +112,8 @@ impl Client {
         let build = |builder: reqwest::ClientBuilder| {
             builder.build().map_err(|error| transport_error(&base, &error))
         };
-        let http = build(builder_for(&address).read_timeout(SILENCE_MAX))?;
-        let uploads = build(builder_for(&address))?;
+        let http = build(builder_for(&address, authorities).read_timeout(SILENCE_MAX))?;
+        let uploads = build(builder_for(&address, authorities))?;
         Ok(Self { http, uploads, base, domain, api_key: api_key.to_owned(), waits: None })
     }
 
@@ -273,10 +297,11 @@ impl Refused {
     }
 }
 
-fn builder_for(address: &Url) -> reqwest::ClientBuilder {
+fn builder_for(address: &Url, authorities: Option<&[Certificate]>) -> reqwest::ClientBuilder {
     let mut builder = client_builder()
         .user_agent(concat!("caseload-client/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(CONNECT_SECONDS))
+        .http1_only()
         .redirect(redirect::Policy::none());
     if is_loopback(address) {
         builder = builder.no_proxy();
@@ -284,6 +309,8 @@ fn builder_for(address: &Url) -> reqwest::ClientBuilder {
     if address.scheme() == "http" {
         // Plain HTTP needs no certificates, and a machine may have none.
         builder = builder.tls_certs_only([]);
+    } else if let Some(authorities) = authorities {
+        builder = builder.tls_certs_only(authorities.iter().cloned());
     }
     builder
 }

@@ -27,3 +27,4 @@ mod repeats;
 mod replicas;
 mod serve;
 mod sizes;
+mod tls;

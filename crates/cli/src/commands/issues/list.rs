@@ -12,7 +12,7 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use percent_encoding::percent_decode_str;
 
-use crate::args::{StoreArgs, client_of, parse_domain};
+use crate::args::{StoreArgs, TrustArg, parse_domain};
 use crate::commands::output::{Form, OutputArgs};
 use crate::commands::session::{block_on, domain_named, with_store};
 use crate::commands::wire::{line_of, parse_param};
@@ -62,6 +62,8 @@ pub(crate) struct ListArgs {
     )]
     api_key: Option<String>,
     #[command(flatten)]
+    trust: TrustArg,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -92,7 +94,7 @@ impl ListArgs {
 
 async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let api_key = args.api_key.as_deref().unwrap_or_default();
-    let client = client_of(&args.url, args.domain.as_str(), api_key)?;
+    let client = args.trust.client(&args.url, args.domain.as_str(), api_key)?;
     let mut params = Params::default();
     params.extend(args.pairs());
     let form = args.output.form()?;

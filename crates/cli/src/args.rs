@@ -1,5 +1,5 @@
-//! Groups of flags that several commands share. A flag wins over its environment variable, and the
-//! variable over the default.
+//! Groups of flags that several commands share. A flag wins over its environment variable, if it
+//! has one, and the variable over the default.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use caseload_client::{Client, ClientError};
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 use crate::failure::Failure;
 use crate::logging::LogFormat;
@@ -70,7 +69,7 @@ pub(crate) struct DomainArgs {
 pub(crate) struct ListArgs {
     /// Print JSON, one map per line; without it, a table on a terminal and tab-separated lines
     /// elsewhere
-    #[arg(long, env = "CASELOAD_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -79,7 +78,7 @@ pub(crate) struct ListArgs {
 pub(crate) struct KeyArg {
     /// Any text, a different one for each task: repeating the command with the same key creates no
     /// second task and prints the id of the first
-    #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
+    #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
 }
 
@@ -88,7 +87,7 @@ pub(crate) struct KeyArg {
 pub(crate) struct AgainArg {
     /// Submit the file again; without it, a file of things to create that was submitted before,
     /// with the same options to the same domain, creates nothing twice
-    #[arg(long, env = "CASELOAD_AGAIN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     pub(crate) again: bool,
 }
 

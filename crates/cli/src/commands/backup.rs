@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use caseload_store::{BackupReport, CreateBackup};
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 use super::session::with_store;
 use crate::args::StoreArgs;
@@ -17,7 +16,7 @@ pub(crate) struct BackupArgs {
     /// File to write; its folder must exist
     file: PathBuf,
     /// Replace the file if it exists
-    #[arg(long, env = "CASELOAD_OVERWRITE", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
     store: StoreArgs,

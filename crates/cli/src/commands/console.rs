@@ -29,7 +29,7 @@ pub(crate) struct ConsoleArgs {
     #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]
     url: String,
     /// Access of the session: write includes read, admin includes write
-    #[arg(long, env = "CASELOAD_ACCESS", default_value = "admin",
+    #[arg(long, default_value = "admin",
           value_parser = PossibleValuesParser::new(["read", "write", "admin"]))]
     access: String,
 }

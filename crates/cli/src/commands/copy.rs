@@ -9,7 +9,6 @@ use caseload_location::{CopyStore, StoreLocation};
 use caseload_store::StoreError;
 use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
 use clap::Args;
-use clap::builder::FalseyValueParser;
 use parking_lot::Mutex;
 
 use crate::failure::{Done, Failure};
@@ -30,7 +29,7 @@ pub(crate) struct CopyArgs {
           value_parser = parse_store)]
     to: StoreLocation,
     /// Discard an unfinished copy in the target and start again
-    #[arg(long, env = "CASELOAD_RESTART", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     restart: bool,
 }
 

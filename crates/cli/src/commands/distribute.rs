@@ -4,7 +4,6 @@
 
 use caseload_location::{Distribution, TablePlacement, distribute};
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 use crate::args::StoreArgs;
 use crate::failure::{Done, Failure};
@@ -16,7 +15,7 @@ pub(crate) struct DistributeArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Only show the places of the tables, and change nothing
-    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     dry_run: bool,
 }
 

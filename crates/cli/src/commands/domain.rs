@@ -6,7 +6,6 @@ use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{DESK_TEXT_CHARS_MAX, Desk};
 use caseload_model::spelling::trimmed;
 use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage, OpenMode};
-use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -54,7 +53,6 @@ pub(crate) struct EditArgs {
     /// number of zeros. An empty text sets the usual ones again
     #[arg(
         long,
-        env = "CASELOAD_PLACEHOLDERS",
         value_name = "WORDS",
         value_parser = parse_placeholders
     )]
@@ -68,16 +66,15 @@ pub(crate) struct EditArgs {
 pub(crate) struct LimitsArgs {
     /// Bytes that the domain may store in issues, profiles, payloads, records and files; `none`
     /// removes the limit
-    #[arg(long, env = "CASELOAD_QUOTA_BYTES", value_name = "BYTES", value_parser = parse_quota)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_quota)]
     quota_bytes: Option<Quota>,
     /// Unfinished tasks that the domain may have; `none` removes the limit
-    #[arg(long, env = "CASELOAD_QUOTA_TASKS", value_name = "NUMBER", value_parser = parse_number)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_number)]
     quota_tasks: Option<Quota>,
     /// Requests that all keys of the domain may make in 60 s at each server, below the limit of
     /// each key; `none` removes the limit
     #[arg(
         long,
-        env = "CASELOAD_DOMAIN_RATE_LIMIT",
         value_name = "NUMBER",
         value_parser = parse_number
     )]
@@ -92,13 +89,12 @@ struct Quota(Option<u64>);
 #[derive(Debug, Args)]
 pub(crate) struct DeskArgs {
     /// Name under which messages and notes without an agent are written; `Desk` until it is set
-    #[arg(long, env = "CASELOAD_DESK_NAME", value_name = "TEXT", value_parser = parse_desk_name)]
+    #[arg(long, value_name = "TEXT", value_parser = parse_desk_name)]
     desk_name: Option<String>,
     /// Address of messages without that of an agent; `desk@NAME.invalid` until it is set, and again
     /// if the given text is empty
     #[arg(
         long,
-        env = "CASELOAD_DESK_EMAIL",
         value_name = "ADDRESS",
         value_parser = parse_desk_email
     )]
@@ -108,7 +104,7 @@ pub(crate) struct DeskArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DomainListArgs {
     /// Show the usage and the quotas of each domain
-    #[arg(long, env = "CASELOAD_USAGE", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     usage: bool,
     #[command(flatten)]
     list: ListArgs,
@@ -122,7 +118,7 @@ pub(crate) struct DeleteArgs {
     #[arg(value_parser = parse_domain)]
     name: DomainName,
     /// Confirm the deletion of its keys, profiles, issues and tasks
-    #[arg(long, env = "CASELOAD_YES", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     yes: bool,
     #[command(flatten)]
     store: StoreArgs,

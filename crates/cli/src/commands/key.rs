@@ -32,14 +32,14 @@ pub(crate) struct CreateArgs {
     domain: DomainArgs,
     /// Access of the key: write includes read, admin includes write and manages keys, apps, agents,
     /// queues and settings over HTTP
-    #[arg(long, env = "CASELOAD_ACCESS", default_value = "write",
+    #[arg(long, default_value = "write",
           value_parser = PossibleValuesParser::new(["read", "write", "admin"]))]
     access: String,
     /// Name of the key in lists
-    #[arg(long, env = "CASELOAD_NAME", default_value = "")]
+    #[arg(long, default_value = "")]
     name: String,
     /// Time until the key expires, such as 12h, 90d, 8w or 1y; without it, the key does not expire
-    #[arg(long, env = "CASELOAD_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     expires: Option<i64>,
 }
 

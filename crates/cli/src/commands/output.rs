@@ -7,7 +7,6 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use caseload_client::{Body, Params};
-use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::commands::part_file::PartFile;
@@ -26,21 +25,21 @@ pub(crate) enum Form {
 pub(crate) struct OutputArgs {
     /// File to write; without it, standard output. A name that ends in .csv gets a table, one that
     /// ends in .jsonl gets lines
-    #[arg(short, long, env = "CASELOAD_OUTPUT", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The form, if the name of the file does not say it; without it, jsonl
-    #[arg(long, env = "CASELOAD_FORMAT", value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT")]
     format: Option<Form>,
     /// The columns of a table, with commas between them, such as id,title,tags;
     /// without it, every field
-    #[arg(long, env = "CASELOAD_COLUMNS", value_name = "COLUMNS")]
+    #[arg(long, value_name = "COLUMNS")]
     columns: Option<String>,
     /// Write the table for a spreadsheet: with a byte order mark, and with long numbers as texts,
     /// which a spreadsheet would round
-    #[arg(long, env = "CASELOAD_SPREADSHEET", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     spreadsheet: bool,
     /// Begin the table with a byte order mark
-    #[arg(long, env = "CASELOAD_BOM", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     bom: bool,
 }
 

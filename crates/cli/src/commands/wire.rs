@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
     /// A filter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
+    #[arg(long = "param", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     pub(crate) params: Vec<(String, String)>,
 }

@@ -122,6 +122,18 @@ fn flags_win_over_the_environment() {
     assert!(exists(&workdir.path("flag.db")));
 }
 
+#[test]
+fn a_flag_of_one_command_has_no_variable() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let mut delete = workdir.caseload(&["domain", "delete", "acme"]);
+    let output = delete.env("CASELOAD_YES", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let mut list = workdir.caseload(&["domain", "list"]);
+    let output = list.env("CASELOAD_JSON", "1").output().unwrap();
+    assert!(output.stdout.starts_with(b"acme\t"));
+}
+
 fn keys_created_and_revoked_while_a_server_runs_take_effect() {
     let workdir = Workdir::new();
     let mut server = workdir.serve();

@@ -7,7 +7,6 @@ mod submit;
 use caseload_client::{BulkActions, Client, ClientError, RecordList, Task};
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
-use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 
 use super::fault_groups::FaultGroups;
@@ -53,7 +52,7 @@ pub(crate) struct RetryArgs {
     /// Id of the task or the import
     task: String,
     /// Wait until the new one is completed; the exit status is 1 if entries failed
-    #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     wait: bool,
     #[command(flatten)]
     key: KeyArg,
@@ -64,22 +63,22 @@ pub(crate) struct RetryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TaskListArgs {
     /// List imports of files instead of tasks of their own
-    #[arg(long, env = "CASELOAD_IMPORTS", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     imports: bool,
     /// List those of issues instead of those of profiles
-    #[arg(long, env = "CASELOAD_ISSUES", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     issues: bool,
     /// Only those with this status, or with one of several separated by commas
-    #[arg(long, env = "CASELOAD_STATUS", value_name = "STATUS")]
+    #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// Only those of this action, or of one of several separated by commas
-    #[arg(long, env = "CASELOAD_ACTION", value_name = "ACTION")]
+    #[arg(long, value_name = "ACTION")]
     action: Option<String>,
     /// Page number, from 1
-    #[arg(long, env = "CASELOAD_PAGE", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     page: Option<u64>,
     /// Records on a page, 1 to 1000
-    #[arg(long, env = "CASELOAD_PAGE_SIZE", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     page_size: Option<u64>,
     #[command(flatten)]
     list: ListArgs,
@@ -92,7 +91,7 @@ pub(crate) struct ResultsArgs {
     #[command(flatten)]
     task: TaskArgs,
     /// Of a dry run of updates or upserts: show what would change, field by field
-    #[arg(long, env = "CASELOAD_CHANGES", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     changes: bool,
 }
 
@@ -101,7 +100,7 @@ pub(crate) struct ErrorsArgs {
     #[command(flatten)]
     task: TaskArgs,
     /// Print the largest groups of faults by code and field, each with an example
-    #[arg(long, env = "CASELOAD_SUMMARY", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     summary: bool,
     #[command(flatten)]
     list: ListArgs,
@@ -112,7 +111,7 @@ pub(crate) struct PayloadArgs {
     #[command(flatten)]
     task: TaskArgs,
     /// Only the entries of a completed task that are: failed, unprocessed, or failed,unprocessed
-    #[arg(long, env = "CASELOAD_ONLY", value_name = "STATES")]
+    #[arg(long, value_name = "STATES")]
     only: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use caseload_client::{Client, FileSource, SubmitOptions, Task};
 use caseload_model::task::{Action, PAYLOAD_ENTRIES_MAX};
 use caseload_model::time::UnixMillis;
 use clap::Args;
-use clap::builder::{FalseyValueParser, PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
 use sha2::{Digest, Sha256};
 
 use crate::args::{AgainArg, KeyArg, ServerArgs};
@@ -32,13 +32,13 @@ pub(crate) struct SubmitArgs {
     /// compressed with gzip or zstd; - means standard input
     file: PathBuf,
     /// Wait until all entries are done; the exit status is 1 if entries failed
-    #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     wait: bool,
     /// Write nothing, but return the results and errors of a real run
-    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     dry_run: bool,
     /// Let an import replace the issues that have the ids of entries
-    #[arg(long, env = "CASELOAD_UPSERT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     upsert: bool,
     #[command(flatten)]
     again: AgainArg,

@@ -17,7 +17,6 @@ use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
 use caseload_store::{CreateApp, CreateDomain, Domain, OpenMode, Store, StoreError};
 use clap::Args;
-use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 
 use crate::args::parse_listen;
@@ -43,7 +42,7 @@ const WAYS: &str = "listen on 127.0.0.1, or give --insecure-http if all of the n
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Exit after the demo instead of serving
-    #[arg(long, env = "CASELOAD_EXIT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     exit: bool,
     /// Address and port to listen on; if the port is in use, any free port
     #[arg(

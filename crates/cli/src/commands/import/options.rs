@@ -13,35 +13,35 @@ use crate::failure::Failure;
 pub(crate) struct TableArgs {
     /// Read the column under the name of this field; without a field, leave it out. '#3' is the
     /// third column. Can be repeated
-    #[arg(long = "map", env = "CASELOAD_MAP", value_name = "COLUMN=FIELD",
+    #[arg(long = "map", value_name = "COLUMN=FIELD",
           value_parser = parse_map)]
     columns: Vec<(String, String)>,
     /// Columns without a field: refuse the file, ignore them, or make each the custom field of its
     /// name [default: refuse]
-    #[arg(long, env = "CASELOAD_OTHERS", value_name = "refuse|ignore|custom")]
+    #[arg(long, value_name = "refuse|ignore|custom")]
     others: Option<String>,
     /// A faulty field of an entry: fail the entry, or leave the field out and warn of it [default:
     /// fail]
-    #[arg(long, env = "CASELOAD_FAULTY_FIELDS", value_name = "fail|leave_out")]
+    #[arg(long, value_name = "fail|leave_out")]
     faulty_fields: Option<String>,
     /// The text between two values of a list in one cell [default: |]
-    #[arg(long, env = "CASELOAD_SEPARATOR", value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     separator: Option<String>,
     /// The sign between two cells, such as ; or tab; without it, the first rows show it
-    #[arg(long, env = "CASELOAD_DELIMITER", value_name = "SIGN")]
+    #[arg(long, value_name = "SIGN")]
     delimiter: Option<String>,
     /// The encoding of the file, such as windows-1252; without it, UTF-8, or UTF-16 with a byte
     /// order mark
-    #[arg(long, env = "CASELOAD_ENCODING", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
     /// The time zone of times without an offset, such as Europe/Berlin [default: UTC]
-    #[arg(long, env = "CASELOAD_TIMEZONE", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     timezone: Option<String>,
     /// The text of a cell that clears its field
-    #[arg(long, env = "CASELOAD_NULL", value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     null: Option<String>,
     /// The sheet of a workbook [default: the first one]
-    #[arg(long, env = "CASELOAD_SHEET", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 }
 
@@ -75,11 +75,11 @@ impl TableArgs {
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
     /// Write all error records to this file as JSON Lines
-    #[arg(long, env = "CASELOAD_ERRORS", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(super) errors: Option<PathBuf>,
     /// Write what failed or was not processed to this file, in the form of the imported file:
     /// correct it, and import it as it is
-    #[arg(long, env = "CASELOAD_REJECTS", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(super) rejects: Option<PathBuf>,
 }
 

@@ -20,13 +20,13 @@ pub(crate) struct CountArgs {
     /// One or two properties, with a comma between them: state, app, queue, assignee, language,
     /// platform, tag, rating, mode, created-day, created-week, created-month, updated-day,
     /// changed-day
-    #[arg(long, env = "CASELOAD_BY", value_name = "PROPERTIES")]
+    #[arg(long, value_name = "PROPERTIES")]
     by: String,
     /// Time zone of days, weeks and months, such as Europe/Berlin; without it, UTC
-    #[arg(long, env = "CASELOAD_TIMEZONE", value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
     /// The most groups, 1 to 1000
-    #[arg(long, env = "CASELOAD_LIMIT", value_name = "GROUPS")]
+    #[arg(long, value_name = "GROUPS")]
     limit: Option<u32>,
     #[command(flatten)]
     filters: FilterArgs,

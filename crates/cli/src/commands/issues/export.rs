@@ -16,10 +16,10 @@ use crate::progress::{Progress, Unit};
 pub(crate) struct ExportArgs {
     /// Only issues created at or after this time: Unix milliseconds, or ISO 8601 such as
     /// 2026-01-31T00:00:00Z
-    #[arg(long, env = "CASELOAD_SINCE", value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     since: Option<String>,
     /// Only issues created at or before this time; a date alone includes its day
-    #[arg(long, env = "CASELOAD_UNTIL", value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     until: Option<String>,
     #[command(flatten)]
     filters: FilterArgs,

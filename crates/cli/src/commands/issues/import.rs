@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use caseload_model::task::Action;
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 use crate::args::{AgainArg, ServerArgs};
 use crate::commands::import::{FileUpload, OutputArgs, TableArgs, import};
@@ -19,13 +18,13 @@ pub(crate) struct ImportArgs {
     /// compressed with gzip or zstd; - means standard input
     file: PathBuf,
     /// Wait for the import to complete; this command always does
-    #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    #[arg(long = "wait")]
     _wait: bool,
     /// Replace the issues that have the ids of entries and other content
-    #[arg(long, env = "CASELOAD_UPSERT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     upsert: bool,
     /// Write nothing, but report what the import would do
-    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     table: TableArgs,

@@ -9,7 +9,6 @@ use caseload_model::ids::DomainName;
 use caseload_model::issue_query::parse_list;
 use caseload_store::ListIssues;
 use clap::Args;
-use clap::builder::FalseyValueParser;
 use percent_encoding::percent_decode_str;
 
 use crate::args::{StoreArgs, TrustArg, parse_domain};
@@ -25,26 +24,26 @@ const EXPLANATION_TIME: Duration = Duration::from_mins(1);
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only issues in this state
-    #[arg(long, env = "CASELOAD_STATE")]
+    #[arg(long)]
     state: Option<String>,
     /// Page number, from 1
-    #[arg(long, env = "CASELOAD_PAGE")]
+    #[arg(long)]
     page: Option<u32>,
     /// Issues on a page, 1 to 1000
-    #[arg(long, env = "CASELOAD_PAGE_SIZE")]
+    #[arg(long)]
     page_size: Option<u32>,
     /// A parameter of the API; can be repeated
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
+    #[arg(long = "param", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     params: Vec<(String, String)>,
     /// Parameters of the API as in its URLs: NAME=VALUE&NAME=VALUE, with or without %-encoding
-    #[arg(long, env = "CASELOAD_QUERY", value_name = "QUERY", value_parser = parse_query)]
+    #[arg(long, value_name = "QUERY", value_parser = parse_query)]
     query: Option<QueryPairs>,
     #[command(flatten)]
     output: OutputArgs,
     /// Print which counters, indexes and sets the store reads for the page, not the page itself.
     /// Reads the store directly: takes --store, needs no server and no key
-    #[arg(long, env = "CASELOAD_EXPLAIN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     explain: bool,
     /// Address of the server
     #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]

@@ -16,10 +16,10 @@ pub(crate) struct SearchArgs {
     #[arg(required = true, value_name = "WORDS")]
     words: Vec<String>,
     /// Page number, from 1
-    #[arg(long, env = "CASELOAD_PAGE")]
+    #[arg(long)]
     page: Option<u32>,
     /// Issues on a page, 1 to 1000
-    #[arg(long, env = "CASELOAD_PAGE_SIZE")]
+    #[arg(long)]
     page_size: Option<u32>,
     #[command(flatten)]
     filters: FilterArgs,

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use caseload_model::task::Action;
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 use super::kind::KindArg;
 use crate::args::{AgainArg, ServerArgs};
@@ -20,15 +19,15 @@ pub(crate) struct ImportArgs {
     /// be compressed with gzip or zstd; - means standard input
     file: PathBuf,
     /// Update the profiles that have the identities of entries, and create the others
-    #[arg(long, env = "CASELOAD_UPSERT", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     upsert: bool,
     /// Update profiles only, by their identities or ids; none is created
-    #[arg(long, env = "CASELOAD_UPDATE", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     update: bool,
     #[command(flatten)]
     kind: KindArg,
     /// Write nothing, but report what the import would do
-    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     table: TableArgs,

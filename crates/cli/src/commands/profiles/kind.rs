@@ -2,13 +2,12 @@
 
 use caseload_client::ProfileKind;
 use clap::Args;
-use clap::builder::FalseyValueParser;
 
 /// Which of the two kinds of profiles a command works on.
 #[derive(Debug, Args)]
 pub(super) struct KindArg {
     /// App profiles instead of core profiles
-    #[arg(long, env = "CASELOAD_APP", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     pub(super) app: bool,
 }
 

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::args::LogArgs;
 use crate::commands::{
-    admin, backup, bulk, check, console, copy, demo, distribute, domain, issues, key, openapi,
-    profiles, serve,
+    admin, backup, bulk, check, console, copy, demo, distribute, domain, health, issues, key,
+    openapi, profiles, serve,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Agent(admin::AgentCommand),
     /// Print a link that opens the console of a running server, once and within 60 seconds
     Console(console::ConsoleArgs),
+    /// Ask whether a server and its store are up: exit status 0 if they are, 3 if not
+    Health(health::HealthArgs),
     /// Copy the store to a file, even while a server runs, and check the copy
     Backup(backup::BackupArgs),
     /// Verify that the stored data is consistent
@@ -81,6 +83,7 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::App(command) => admin::run_app(command, printer),
         Command::Agent(command) => admin::run_agent(command, printer),
         Command::Console(args) => console::run(&args, printer),
+        Command::Health(args) => health::run(&args, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
         Command::Distribute(args) => distribute::run(&args, printer),

@@ -89,11 +89,7 @@ impl Client {
         api_key: &str,
         authorities: &[u8],
     ) -> Result<Self, ClientError> {
-        let authorities = Certificate::from_pem_bundle(authorities).unwrap_or_default();
-        if authorities.is_empty() {
-            return Err(ClientError::InvalidAuthorities);
-        }
-        Self::build(url, domain, api_key, Some(&authorities))
+        Self::build(url, domain, api_key, Some(&certificates(authorities)?))
     }
 
     fn build(
@@ -297,7 +293,16 @@ impl Refused {
     }
 }
 
-fn builder_for(address: &Url, authorities: Option<&[Certificate]>) -> reqwest::ClientBuilder {
+/// The certificates of authorities in PEM format.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, ClientError> {
+    let found = Certificate::from_pem_bundle(pem).unwrap_or_default();
+    if found.is_empty() { Err(ClientError::InvalidAuthorities) } else { Ok(found) }
+}
+
+pub(crate) fn builder_for(
+    address: &Url,
+    authorities: Option<&[Certificate]>,
+) -> reqwest::ClientBuilder {
     let mut builder = client_builder()
         .user_agent(concat!("caseload-client/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(CONNECT_SECONDS))
@@ -315,7 +320,7 @@ fn builder_for(address: &Url, authorities: Option<&[Certificate]>) -> reqwest::C
     builder
 }
 
-fn parse_url(text: &str) -> Result<Url, ClientError> {
+pub(crate) fn parse_url(text: &str) -> Result<Url, ClientError> {
     let invalid =
         |reason: &str| ClientError::InvalidUrl { url: text.to_owned(), reason: reason.to_owned() };
     let url = Url::parse(text).map_err(|error| match error {

@@ -25,6 +25,7 @@ const README: &str = "README.md";
 /// Sentences and the sources of their figures.
 pub(super) const FIGURES: &[Figure] = &[
     figure(README, "tasks of up to {} records", &["PAYLOAD_ENTRIES_MAX"]),
+    figure(OPERATING, "`/readyz` answers within {s} s", &["READY_SECONDS_MAX"]),
     figure(README, "imports {} generated profiles", &["PROFILES"]),
     figure(API, "Answers of {KiB} KiB or more", &["COMPRESSED_BYTES_MIN"]),
     figure(API, "deeper than {} levels", &["json::DEPTH_MAX"]),

@@ -12,6 +12,7 @@ pub(crate) mod distribute;
 pub(crate) mod domain;
 pub(crate) mod fault_groups;
 pub(crate) mod follow;
+pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod issues;
 pub(crate) mod key;

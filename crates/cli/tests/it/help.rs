@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 47] = [
+const COMMANDS: [&str; 48] = [
     "",
     "demo",
     "serve",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 47] = [
     "agent create",
     "agent list",
     "console",
+    "health",
     "backup",
     "check",
     "copy",

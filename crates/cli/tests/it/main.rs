@@ -17,6 +17,7 @@ mod distribute;
 mod encryption;
 mod exit_status;
 mod failover;
+mod health;
 mod help;
 mod issues;
 mod logs;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::args::LogArgs;
 use crate::commands::{
     admin, backup, bulk, check, console, copy, demo, distribute, domain, health, issues, key,
-    openapi, profiles, serve,
+    openapi, profiles, serve, status,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Console(console::ConsoleArgs),
     /// Ask whether a server and its store are up: exit status 0 if they are, 3 if not
     Health(health::HealthArgs),
+    /// Show the servers, the domains, the unfinished tasks and the disk of a store
+    Status(status::StatusArgs),
     /// Copy the store to a file, even while a server runs, and check the copy
     Backup(backup::BackupArgs),
     /// Verify that the stored data is consistent
@@ -84,6 +86,7 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::Agent(command) => admin::run_agent(command, printer),
         Command::Console(args) => console::run(&args, printer),
         Command::Health(args) => health::run(&args, printer),
+        Command::Status(args) => status::run(&args, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
         Command::Distribute(args) => distribute::run(&args, printer),

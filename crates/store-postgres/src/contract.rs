@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::engine::Nodes;
 use crate::store::{PostgresStore, wake};
 use crate::tx::DomainTx;
-use crate::{check, domains, issues, tasks};
+use crate::{check, domains, issues, sessions, tasks};
 
 /// How long a task that is visible in the queue may take to become visible itself, or to be marked.
 const UNSEEN_WAIT: Duration = Duration::from_millis(20);
@@ -123,9 +123,10 @@ impl Upkeep for PostgresStore {
             let read = self.read(|db| {
                 let size = "SELECT pg_database_size(current_database())";
                 let bytes = db.find(size, &[], |row| row.get(0))?.unwrap_or_default();
-                Ok((bytes, rules::unfinished_by_lease::<DomainTx<'_>>(db)?))
+                let tasks = rules::unfinished_by_lease::<DomainTx<'_>>(db)?;
+                Ok((bytes, tasks, sessions::servers(db)?))
             });
-            let (database_bytes, tasks) = read.await?;
+            let (database_bytes, tasks, servers) = read.await?;
             let completed = self.completed.lock().clone();
             Ok(StoreMetrics {
                 commits: self.engine.commits(),
@@ -133,6 +134,9 @@ impl Upkeep for PostgresStore {
                 // PostgreSQL manages its own log.
                 log_bytes: 0,
                 database_bytes,
+                // The database may be on another machine.
+                disk_free_bytes: None,
+                servers,
                 tasks_waiting: tasks.waiting,
                 tasks_running: tasks.running,
                 tasks_delayed: tasks.delayed,

@@ -84,11 +84,14 @@ impl Upkeep for SqliteStore {
             let tasks = tasks.await?;
             let completed = self.completed.lock().clone();
             let (database_bytes, log_bytes) = self.engine.file_bytes();
+            let servers = u64::from(self.engine.is_served()?);
             Ok(StoreMetrics {
                 commits: self.engine.commits(),
                 writes: self.engine.writes(),
                 log_bytes,
                 database_bytes,
+                disk_free_bytes: self.engine.disk_free_bytes(),
+                servers,
                 tasks_waiting: tasks.waiting,
                 tasks_running: tasks.running,
                 tasks_delayed: tasks.delayed,

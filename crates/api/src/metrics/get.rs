@@ -77,14 +77,19 @@ pub(crate) async fn get_open(State(state): State<AppState>) -> Response {
 
 fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
     let delayed = figures.tasks_delayed;
-    for (name, kind, help, value) in [
+    let free = figures
+        .disk_free_bytes
+        .map(|bytes| ("store_disk_free_bytes", "gauge", "Free on the disk of the store.", bytes));
+    let known = [
         ("store_commits_total", "counter", "Transactions committed.", figures.commits),
         ("store_log_bytes", "gauge", "Log of writes, on disk.", figures.log_bytes),
         ("store_database_bytes", "gauge", "Database, on disk.", figures.database_bytes),
         ("tasks_waiting", "gauge", "Tasks that wait for a server.", figures.tasks_waiting),
         ("tasks_running", "gauge", "Tasks that a server works on.", figures.tasks_running),
+        ("store_servers", "gauge", "Servers that have the store open.", figures.servers),
         ("tasks_delayed", "gauge", "Waiting tasks whose server died or failed.", delayed),
-    ] {
+    ];
+    for (name, kind, help, value) in known.into_iter().chain(free) {
         let name = format!("caseload_{name}");
         out.head(&name, kind, help);
         out.line(&name, "", value);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use caseload_teststore::on_each_store;
+use caseload_teststore::{Backend, on_each_store};
 use reqwest::Method;
 
 use crate::real_server::RealServer;
@@ -121,6 +121,10 @@ async fn tasks_entries_and_commits_are_counted() {
         assert_eq!(found.get(&name), Some(&value), "{name}");
     }
     assert!(found["caseload_store_commits_total"] > 1.0);
+    let is_embedded = Backend::current() == Backend::Sqlite;
+    assert_eq!(found.contains_key("caseload_store_disk_free_bytes"), is_embedded);
+    // A database knows a server by its session for notifications, which begins after the start.
+    assert!(!is_embedded || found["caseload_store_servers"] > 0.0);
     assert!(found["caseload_store_log_bytes"] + found["caseload_store_database_bytes"] > 4096.0);
     real.stop().await;
 }

@@ -22,4 +22,5 @@ pub(crate) mod part_file;
 pub(crate) mod profiles;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod status;
 pub(crate) mod wire;

@@ -40,6 +40,7 @@ const STORE_COMMANDS: &[&[&str]] = &[
     &["agent", "create", "--domain", "acme", "Grace", "grace@example.org"],
     &["agent", "list", "--domain", "acme"],
     &["check"],
+    &["status"],
     &["backup", "backup.db"],
     &["issues", "list", "--explain", "--domain", "acme"],
 ];

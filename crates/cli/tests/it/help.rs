@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 48] = [
+const COMMANDS: [&str; 49] = [
     "",
     "demo",
     "serve",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 48] = [
     "agent list",
     "console",
     "health",
+    "status",
     "backup",
     "check",
     "copy",

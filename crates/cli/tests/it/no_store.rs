@@ -19,6 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["agent", "list", "--domain", "acme"],
     &["backup", "backup.db"],
     &["check"],
+    &["status"],
     &["distribute"],
     &["issues", "list", "--explain", "--domain", "acme"],
 ];

@@ -32,6 +32,8 @@ const PLACE_SUFFIX: &str = ".place-lock";
 /// another path before it gives up.
 const ADMISSION_LOOKS: usize = 25;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a server tries to lock its path.
+const SERVER_LOOKS: usize = 5;
 
 /// The locks of an opened store: of its place, and of its server.
 #[derive(Debug)]
@@ -47,13 +49,21 @@ impl Locks {
     }
 }
 
-/// Locks the path for a server.
+/// Locks the path for a server. A command that asks whether one runs has the lock for a moment.
 pub(super) fn lock_for_server(path: &Path) -> Result<File, Fault> {
     let file = open_lock_file(path, SERVER_SUFFIX)?;
-    if is_alone(&file, path)? {
-        return Ok(file);
+    for _ in 0..SERVER_LOOKS {
+        if is_alone(&file, path)? {
+            return Ok(file);
+        }
+        std::thread::sleep(LOOK_EVERY);
     }
     Err(StoreError::ServerRunning { path: path.to_owned() }.into())
+}
+
+/// Whether a server has locked the path.
+pub(super) fn is_served(path: &Path) -> Result<bool, Fault> {
+    Ok(!is_alone(&open_lock_file(path, SERVER_SUFFIX)?, path)?)
 }
 
 /// Device and number of a file.

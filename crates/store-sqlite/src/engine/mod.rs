@@ -204,6 +204,17 @@ impl Engine {
         (size(&self.path), size(Path::new(&log)))
     }
 
+    /// Bytes that the file may still take on its disk.
+    pub(super) fn disk_free_bytes(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(&self.path).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    /// Whether a server has the file open: this process or another one.
+    pub(super) fn is_served(&self) -> Result<bool, Fault> {
+        Ok(self.mode == OpenMode::Server || lock::is_served(&self.path)?)
+    }
+
     /// Runs the queued commands, moves the log into the database and closes the files. Blocks.
     pub(super) fn close(&self) -> Result<(), Fault> {
         self.readers.close();

@@ -39,6 +39,10 @@ pub struct StoreMetrics {
     pub log_bytes: u64,
     /// Bytes of the database without its log.
     pub database_bytes: u64,
+    /// Bytes that the database may still take, if the store knows its disk.
+    pub disk_free_bytes: Option<u64>,
+    /// Servers that have the store open, as far as the store sees them.
+    pub servers: u64,
     /// Unfinished tasks that no server works on.
     pub tasks_waiting: u64,
     /// Unfinished tasks that a server works on.

@@ -79,24 +79,26 @@ pub(crate) fn readable(at: UnixMillis) -> String {
     )
 }
 
-/// Parses a span such as `90d` (a number and `h`, `d`, `w` or `y`) into milliseconds.
+/// Parses a span such as `90d` (a number and `m`, `h`, `d`, `w` or `y`) into milliseconds.
 pub(crate) fn parse_span(text: &str) -> Result<i64, String> {
-    let wrong = || "write a number and a unit: 12h, 90d, 8w or 1y".to_owned();
+    const HOUR: i64 = 60;
+    const YEAR: i64 = 365 * 24 * HOUR;
+    let wrong = || "write a number and a unit: 10m, 12h, 90d, 8w or 1y".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
-    let hours = match unit {
-        'h' => 1,
-        'd' => 24,
-        'w' => 7 * 24,
-        'y' => 365 * 24,
+    let minutes = match unit {
+        'm' => 1,
+        'h' => HOUR,
+        'd' => 24 * HOUR,
+        'w' => 7 * 24 * HOUR,
+        'y' => YEAR,
         _ => return Err(wrong()),
     };
     let number: i64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
     if number <= 0 {
         return Err("the span must be longer than zero".into());
     }
-    let longest = 100 * 365 * 24;
-    let span = number.checked_mul(hours).filter(|span| *span <= longest);
-    span.map(|hours| hours * 3_600_000).ok_or_else(|| "the span must be at most 100 years".into())
+    let span = number.checked_mul(minutes).filter(|span| *span <= 100 * YEAR);
+    span.map(|minutes| minutes * 60_000).ok_or_else(|| "the span must be at most 100 years".into())
 }
 
 #[cfg(test)]
@@ -108,6 +110,7 @@ mod tests {
         for (text, hours) in [("1h", 1), ("90d", 90 * 24), ("2w", 14 * 24), ("1y", 365 * 24)] {
             assert_eq!(parse_span(text), Ok(hours * 3_600_000));
         }
+        assert_eq!(parse_span("10m"), Ok(600_000));
         for text in ["", "d", "90", "0d", "-1d", "1.5d", "101y", "9223372036854775807d", "1ä"] {
             assert!(parse_span(text).is_err(), "{text}");
         }

@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Create, list and delete domains
     #[command(subcommand)]
     Domain(domain::DomainCommand),
-    /// Create, list and revoke API keys
+    /// Create, list, replace and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
     /// Create and list apps

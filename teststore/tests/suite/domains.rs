@@ -8,7 +8,9 @@ use caseload_model::issue::write::Desk;
 use caseload_model::key::Access;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateAgent, CreateApp, CreateDomain, CreateKey, Domain, Store};
+use caseload_store::{
+    CreateAgent, CreateApp, CreateDomain, CreateKey, Domain, RotateKey, Store, StoreError,
+};
 
 use super::support::{
     NOW, assert_not_found, assert_sound, assert_taken, domain, later, lines, run, task_of, uid,
@@ -147,6 +149,59 @@ pub(crate) async fn a_key_with_a_known_id_or_hash_is_refused(store: Arc<dyn Stor
     store.create_key(oldest).await.unwrap();
     let ids: Vec<_> = store.keys(acme.id).await.unwrap().into_iter().map(|k| k.id).collect();
     assert_eq!(ids, ["k0", "k1"]);
+}
+
+pub(crate) async fn a_replaced_key_passes_on_its_access_and_ends(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let rotate = |id: &str, new: u8, old_expires_at: Option<UnixMillis>| RotateKey {
+        domain: acme.id,
+        id: id.to_owned(),
+        new_id: format!("k{new}"),
+        new_hash: [new; 32],
+        now: later(1),
+        old_expires_at,
+    };
+    for (n, access) in [(10, Access::Read), (20, Access::Write), (30, Access::Admin)] {
+        let old = format!("k{n}");
+        let endless = CreateKey { access, expires_at: None, ..key(acme.id, &old, n) };
+        store.create_key(endless).await.unwrap();
+        store.touch_key(acme.id, &old, later(0)).await.unwrap();
+        store.rotate_key(rotate(&old, n + 1, None)).await.unwrap();
+        let grant = async |hash| store.key_by_hash([hash; 32]).await.unwrap().unwrap();
+        let (ended, new) = (grant(n).await.key, grant(n + 1).await.key);
+        assert_eq!((ended.revoked_at, ended.expires_at), (Some(later(1)), None));
+        assert_eq!((new.id, new.name, new.access), (format!("k{}", n + 1), ended.name, access));
+        assert_eq!((new.created_at, new.last_used_at), (later(1), None));
+        assert_eq!((new.expires_at, new.revoked_at), (None, None));
+        // With time to change over: the old key works until then, or until its own end.
+        for (next, grace, end) in [(n + 2, 500, 500), (n + 3, 2000, 1000)] {
+            let (id, of) = (format!("x{next}"), 100 + next);
+            store.create_key(CreateKey { access, ..key(acme.id, &id, of) }).await.unwrap();
+            store.rotate_key(rotate(&id, next, Some(later(grace)))).await.unwrap();
+            let (old, new) = (grant(of).await, grant(next).await);
+            assert_eq!((old.key.expires_at, old.key.revoked_at), (Some(later(end)), None));
+            assert!(old.works_at(later(end - 1)) && !old.works_at(later(end)));
+            assert_eq!((new.key.expires_at, new.key.access), (Some(later(1000)), access));
+        }
+    }
+    let keys = store.keys(acme.id).await.unwrap();
+    // Revoked, expired, of another domain, of none; and a new key that exists already.
+    assert!(matches!(store.rotate_key(rotate("k10", 99, None)).await, Err(StoreError::KeyEnded)));
+    let late = RotateKey { now: later(1000), ..rotate("k12", 99, Some(later(2000))) };
+    assert!(matches!(store.rotate_key(late).await, Err(StoreError::KeyEnded)));
+    store.create_key(key(other.id, "theirs", 90)).await.unwrap();
+    assert_not_found(&store.rotate_key(rotate("theirs", 99, None)).await);
+    assert_not_found(&store.rotate_key(rotate("none", 99, None)).await);
+    assert_taken(&store.rotate_key(rotate("k11", 90, None)).await);
+    assert_eq!(store.keys(acme.id).await.unwrap(), keys, "a refusal changes nothing");
+    // Of two at once, one replaces the key.
+    let (one, two) = tokio::join!(
+        store.rotate_key(rotate("k11", 98, None)),
+        store.rotate_key(rotate("k11", 99, None))
+    );
+    assert_eq!(u8::from(one.is_ok()) + u8::from(two.is_ok()), 1, "{one:?} {two:?}");
+    assert_eq!(store.keys(acme.id).await.unwrap().len(), keys.len() + 1);
+    assert_sound(&store).await;
 }
 
 pub(crate) async fn records_of_an_unknown_domain_are_refused(store: Arc<dyn Store>) {

@@ -47,6 +47,7 @@ macro_rules! store_suite {
             a_desk_has_a_default_and_belongs_to_its_domain,
             a_key_grants_access_until_it_expires_or_is_revoked,
             a_key_with_a_known_id_or_hash_is_refused,
+            a_replaced_key_passes_on_its_access_and_ends,
             records_of_an_unknown_domain_are_refused,
             apps_get_increasing_publish_ids,
             an_agent_id_that_exists_is_refused,

@@ -228,6 +228,7 @@ pub(super) const OTHERS: &[Other] = &[
         "A revocation takes effect within 5 seconds",
         "KEY_CACHE_SECONDS and KEY_CHECK_MS together, rounded up",
     ),
+    other(OPERATING, "reject that one within 5 s", "as above"),
     other(PROGRAM, "Servers obey a change within 5 seconds", "as above"),
     other(
         API,

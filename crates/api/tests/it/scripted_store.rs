@@ -22,9 +22,9 @@ use caseload_store::{
     DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
     Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
     ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, SessionKind,
-    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
+    SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -215,6 +215,7 @@ impl Admin for ScriptedStore {
         create_key(command: CreateKey) -> ();
         keys(domain: DomainId) -> Vec<Key>;
         revoke_key(domain: DomainId, id: &str, at: UnixMillis) -> bool;
+        rotate_key(command: RotateKey) -> ();
         create_session(command: CreateSession) -> ();
         key_by_session(hash: [u8; 32], kind: SessionKind) -> Option<KeyGrant>;
         end_session(domain: DomainId, hash: [u8; 32]) -> bool;

@@ -1,9 +1,10 @@
 //! `caseload key`: the API keys of a domain. A new key's text goes to standard output and is not
 //! stored; later commands name the key by its id.
 
+use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateKey, Domain, Key, Store};
+use caseload_store::{CreateKey, Domain, Key, RotateKey, Store};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -22,6 +23,8 @@ pub(crate) enum KeyCommand {
     Create(CreateArgs),
     /// List the keys of a domain, revoked ones included
     List(AdminListArgs),
+    /// Print a new key with the name, the access and the expiry of another, which then ends
+    Rotate(RotateArgs),
     /// Revoke a key; a running server rejects it within 5 seconds
     Revoke(RevokeArgs),
 }
@@ -44,6 +47,18 @@ pub(crate) struct CreateArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RotateArgs {
+    /// Id of the key to replace, from `caseload key list`
+    id: String,
+    /// Time that the replaced key still works, such as 10m, 12h or 7d; without it, running servers
+    /// reject it within 5 seconds
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    grace: Option<i64>,
+    #[command(flatten)]
+    domain: DomainArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
     /// Id of the key, from `caseload key list`
     id: String,
@@ -55,6 +70,7 @@ pub(crate) fn run(command: KeyCommand, printer: &mut Printer) -> Result<Done, Fa
     match command {
         KeyCommand::Create(args) => create(&args, printer),
         KeyCommand::List(args) => list(&args, printer),
+        KeyCommand::Rotate(args) => rotate(&args, printer),
         KeyCommand::Revoke(args) => revoke(&args),
     }
 }
@@ -67,8 +83,7 @@ pub(crate) async fn make_key(
     name: &str,
     span_ms: Option<i64>,
 ) -> Result<(String, String), Failure> {
-    let text = new_key()?;
-    let id = format!("key-{}", hex::encode(random_bytes::<6>()?));
+    let (id, text) = (new_id()?, new_key()?);
     let at = now();
     let command = CreateKey {
         domain: domain.id,
@@ -87,6 +102,10 @@ pub(crate) async fn make_key(
         "a key was created"
     );
     Ok((id, text))
+}
+
+fn new_id() -> Result<String, Failure> {
+    Ok(format!("key-{}", hex::encode(random_bytes::<6>()?)))
 }
 
 fn create(args: &CreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
@@ -153,10 +172,60 @@ fn revoke(args: &RevokeArgs) -> Result<Done, Failure> {
         Ok(store.revoke_key(domain.id, &args.id, now()).await?)
     })?;
     if !found {
-        return Err(Failure::usage(format!("domain {name} has no key {:?}", args.id))
-            .with_hint(format!("`caseload key list --domain {name}` shows the ids")));
+        return Err(no_key(name, &args.id));
     }
     tracing::warn!(domain = name.as_str(), key = args.id, "a key was revoked");
     note(format_args!("revoked key {} of domain {name}", args.id));
+    Ok(Done::Good)
+}
+
+fn no_key(domain: &DomainName, id: &str) -> Failure {
+    Failure::usage(format!("domain {domain} has no key {id:?}"))
+        .with_hint(format!("`caseload key list --domain {domain}` shows the ids"))
+}
+
+/// The key is printed first, and then replaces the old one in one transaction. If the command ends
+/// in between, the old key works and the printed one does not. In the other order, the key in use
+/// could have ended for one that was never shown.
+fn rotate(args: &RotateArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let name = &args.domain.domain;
+    let (id, new_id, text) = (&args.id, new_id()?, new_key()?);
+    let (old, at) = with_store(&args.domain.store.store, async |store| {
+        let domain = domain_named(store.as_ref(), name).await?;
+        let found = store.keys(domain.id).await?.into_iter().find(|key| key.id == *id);
+        let (old, at) = (found.ok_or_else(|| no_key(name, id))?, now());
+        if state(&old, at) != "active" {
+            return Err(Failure::usage(format!("key {id} is {}", state(&old, at)))
+                .with_hint("`caseload key create` makes a key"));
+        }
+        // Without a reader, the key is not replaced, which is a failure.
+        printer.line(&text).map_err(|failure| Failure { quiet: false, ..failure })?;
+        let command = RotateKey {
+            domain: domain.id,
+            id: id.clone(),
+            new_id: new_id.clone(),
+            new_hash: hash_of_key(&text),
+            now: at,
+            old_expires_at: args.grace.map(|span| UnixMillis(at.0 + span)),
+        };
+        store.rotate_key(command).await.map_err(|error| {
+            Failure::from(error).with_hint(format!(
+                "the printed key works only if `caseload key list --domain {name}` shows {new_id}"
+            ))
+        })?;
+        Ok((old, at))
+    })?;
+    let domain = name.as_str();
+    tracing::warn!(domain, key = new_id, replaces = id, "a key was replaced");
+    let ends = args.grace.map(|span| UnixMillis(at.0 + span)).into_iter().chain(old.expires_at);
+    note(format_args!(
+        "created key {new_id} of domain {name}, access {}, expires {}; it is shown only this once",
+        old.access.as_str(),
+        old.expires_at.map_or_else(|| "never".to_owned(), readable),
+    ));
+    match ends.min().filter(|_| args.grace.is_some()) {
+        Some(end) => note(format_args!("key {id} works until {}", readable(end))),
+        None => note(format_args!("revoked key {id}")),
+    }
     Ok(Done::Good)
 }

@@ -99,6 +99,8 @@ fn mistakes_of_operators_get_a_reason_and_a_hint() {
             &["key", "create"],
             &["key", "create", "--domain", "acme", "--access", "all"],
             &["key", "create", "--domain", "acme", "--expires", "soon"],
+            &["key", "rotate", "--domain", "acme", "key-1"],
+            &["key", "rotate", "--domain", "acme", "key-1", "--grace", "90"],
             &["key", "revoke", "--domain", "acme", "key-1"],
             &["agent", "create", "--domain", "acme", "Grace", "grace"],
             &["domain", "list", "--store", "mysql:x"],

@@ -34,6 +34,7 @@ const STORE_COMMANDS: &[&[&str]] = &[
     &["domain", "delete", "later", "--yes"],
     &["key", "create", "--domain", "acme"],
     &["key", "list", "--domain", "acme"],
+    &["key", "rotate", "--domain", "acme", "key-1"],
     &["key", "revoke", "--domain", "acme", "key-1"],
     &["app", "create", "--domain", "acme", "Shop"],
     &["app", "list", "--domain", "acme"],

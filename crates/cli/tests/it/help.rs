@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 49] = [
+const COMMANDS: [&str; 50] = [
     "",
     "demo",
     "serve",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 49] = [
     "key",
     "key create",
     "key list",
+    "key rotate",
     "key revoke",
     "app",
     "app create",

@@ -12,6 +12,7 @@ const COMMANDS: &[&[&str]] = &[
     &["domain", "delete", "acme", "--yes"],
     &["key", "create", "--domain", "acme"],
     &["key", "list", "--domain", "acme"],
+    &["key", "rotate", "--domain", "acme", "key-1"],
     &["key", "revoke", "--domain", "acme", "key-1"],
     &["app", "create", "--domain", "acme", "Shop"],
     &["app", "list", "--domain", "acme"],

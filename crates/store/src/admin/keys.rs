@@ -7,7 +7,7 @@ use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
 use crate::sql::{Query, Row};
-use crate::{CreateKey, Key, KeyGrant, StoreError, values};
+use crate::{CreateKey, Key, KeyGrant, RotateKey, StoreError, values};
 
 /// The column of a key that administers its domain; of others it is null.
 const ADMIN: u32 = 1;
@@ -41,6 +41,32 @@ pub fn revoke_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result
     let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3)
                   WHERE domain_id = ?1 AND id = ?2";
     Ok(store.change(revoke, values![store.domain(), id, at])? > 0)
+}
+
+/// The update decides whether the old key still works: of two replacements at once that revoke it,
+/// the second waits for the first and finds no working key.
+pub fn rotate_key(store: &impl CommandStore, command: &RotateKey) -> Result<(), StoreError> {
+    let RotateKey { domain, id, new_id, new_hash, now, old_expires_at } = command;
+    let select = format!("SELECT {COLUMNS} FROM keys k WHERE k.domain_id = ?1 AND k.id = ?2");
+    let missing = || StoreError::NotFound { what: format!("the key {id}") };
+    let old = store.find(&select, values![domain, id], key)?.ok_or_else(missing)?;
+    let revoked_at = old_expires_at.is_none().then_some(*now);
+    let ends = old_expires_at.iter().copied().chain(old.expires_at).min();
+    let end = "UPDATE keys SET revoked_at = ?4, expires_at = ?5 WHERE domain_id = ?1 AND id = ?2
+               AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)";
+    if store.change(end, values![domain, id, now, revoked_at, ends])? == 0 {
+        return Err(StoreError::KeyEnded);
+    }
+    let new = CreateKey {
+        domain: *domain,
+        id: new_id.clone(),
+        hash: *new_hash,
+        name: old.name,
+        access: old.access,
+        now: *now,
+        expires_at: old.expires_at,
+    };
+    create_key(store, &new)
 }
 
 pub fn key_by_hash(hash: [u8; 32]) -> Query<KeyGrant> {

@@ -14,7 +14,7 @@ pub use domains::{
     ADD_BYTES, QUOTA_BYTES, add_bytes, create_domain, domain_by_name, domains, require_room,
     set_desk, set_limits, set_placeholders, usage,
 };
-pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
+pub use keys::{create_key, key_by_hash, keys, revoke_key, rotate_key, touch_key};
 pub use queues::create_queue;
 pub use sessions::{create_session, end_session, key_by_session};
 

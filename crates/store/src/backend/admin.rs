@@ -8,7 +8,7 @@ use caseload_model::time::UnixMillis;
 use super::Backend;
 use crate::{
     Admin, Agent, App, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateQueue, CreateSession,
-    Domain, DomainLimits, DomainUsage, Key, KeyGrant, SessionKind, StoreFuture, admin,
+    Domain, DomainLimits, DomainUsage, Key, KeyGrant, RotateKey, SessionKind, StoreFuture, admin,
 };
 
 impl<B: Backend> Admin for B {
@@ -56,6 +56,10 @@ impl<B: Backend> Admin for B {
     fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
         let id = id.to_owned();
         self.write_in(domain, move |tx| admin::revoke_key(&tx, &id, at))
+    }
+
+    fn rotate_key(&self, command: RotateKey) -> StoreFuture<'_, ()> {
+        self.write_in(command.domain, move |tx| admin::rotate_key(&tx, &command))
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {

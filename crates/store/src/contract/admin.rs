@@ -36,6 +36,10 @@ pub trait Admin: Send + Sync + 'static {
     fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>>;
     /// Revokes a key by its id; false if the domain has no such key.
     fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool>;
+    /// Replaces a key by a new one with the same name, access and expiry, in one transaction.
+    /// [`StoreError::NotFound`](super::StoreError) if the domain has no such key, `KeyEnded` if it
+    /// was revoked or has expired: a replacement must not give back an access that was taken away.
+    fn rotate_key(&self, command: RotateKey) -> StoreFuture<'_, ()>;
     /// The key whose SHA-256 is `hash`, with its domain, whether or not the key still works.
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>>;
     /// Records that a key was used. Callers do this at most once a minute for each key.
@@ -131,6 +135,19 @@ pub struct CreateKey {
     pub access: Access,
     pub now: UnixMillis,
     pub expires_at: Option<UnixMillis>,
+}
+
+/// Replaces a key by a new one.
+#[derive(Debug, Clone)]
+pub struct RotateKey {
+    pub domain: DomainId,
+    /// Id of the key to replace.
+    pub id: String,
+    pub new_id: String,
+    pub new_hash: [u8; 32],
+    pub now: UnixMillis,
+    /// When the replaced key expires, if it does not expire before; without it, it is revoked now.
+    pub old_expires_at: Option<UnixMillis>,
 }
 
 /// The use of a session's text.

@@ -3,12 +3,12 @@
 //! `CASELOAD_` and the flag in capitals, as have those of other commands that say where the server
 //! or its store is; a test holds all commands to that.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::LogArgs;
 use crate::commands::{
     admin, backup, bulk, check, console, copy, demo, distribute, domain, health, issues, key,
-    openapi, profiles, serve, status,
+    manual, openapi, profiles, serve, status,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -63,6 +63,10 @@ pub(crate) enum Command {
     Copy(copy::CopyArgs),
     /// Print the description of the API, openapi.json
     Openapi,
+    /// Print completions for a shell
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(manual::ManArgs),
     /// Submit bulk action tasks, follow them and fetch their results
     #[command(subcommand)]
     Bulk(bulk::BulkCommand),
@@ -92,6 +96,8 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::Distribute(args) => distribute::run(&args, printer),
         Command::Copy(args) => copy::run(&args, printer),
         Command::Openapi => openapi::run(printer),
+        Command::Completions(args) => manual::completions(&args, Program::command(), printer),
+        Command::Man(args) => manual::man(&args, Program::command(), printer),
         Command::Bulk(command) => bulk::run(command, printer),
         Command::Profiles(command) => profiles::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
@@ -99,8 +105,9 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use clap::CommandFactory;
+    use clap_complete::Shell;
 
     use super::*;
 
@@ -134,5 +141,66 @@ mod tests {
     #[test]
     fn flags_of_the_server_the_connection_and_the_store_have_their_variables_and_no_others_do() {
         check_flags(&Program::command(), "caseload");
+    }
+
+    /// Calls `check` with each command and its path, such as `["key", "rotate"]`.
+    fn each(
+        command: &clap::Command,
+        path: &[&str],
+        check: &mut dyn FnMut(&clap::Command, &[&str]),
+    ) {
+        check(command, path);
+        for inner in command.get_subcommands() {
+            each(inner, &[path, &[inner.get_name()]].concat(), check);
+        }
+    }
+
+    fn flags(command: &clap::Command) -> Vec<String> {
+        let longs = command.get_arguments().filter_map(|flag| flag.get_long());
+        longs.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn each_command_and_flag_is_in_the_completions_of_each_shell() {
+        let script = |shell| {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Program::command(), "caseload", &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        let (bash, zsh, fish) = (script(Shell::Bash), script(Shell::Zsh), script(Shell::Fish));
+        each(&Program::command(), &[], &mut |command, path| {
+            let case = [&["caseload"], path].concat().join("__subcmd__");
+            assert!(bash.contains(&format!("{case})")), "bash: {path:?}");
+            assert!(zsh.contains(&format!("_{case}_commands()")), "zsh: {path:?}");
+            let Some(name) = path.last() else { return };
+            assert!(fish.contains(&format!(" -a \"{name}\" ")), "fish: {path:?}");
+            for flag in flags(command) {
+                assert!(bash.contains(&format!(" --{flag} ")), "bash: {path:?} {flag}");
+                let ends = ['=', '['].map(|end| format!("--{flag}{end}"));
+                assert!(ends.iter().any(|end| zsh.contains(end)), "zsh: {path:?} {flag}");
+                assert!(fish.contains(&format!(" -l {flag} ")), "fish: {path:?} {flag}");
+            }
+        });
+    }
+
+    #[test]
+    fn each_command_has_its_page_with_its_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        clap_mangen::generate_to(Program::command(), folder.path()).unwrap();
+        let mut pages = 0;
+        each(&Program::command(), &[], &mut |command, path| {
+            let name = [&["caseload"], path].concat().join("-");
+            let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
+            for flag in flags(command) {
+                let written = format!("\\-\\-{}", flag.replace('-', "\\-"));
+                assert!(page.contains(&written), "{name}: {flag}");
+            }
+            for inner in command.get_subcommands() {
+                let mention = format!("{name}-{}(1)", inner.get_name()).replace('-', "\\-");
+                assert!(page.contains(&mention), "{name}: {mention}");
+            }
+            pages += 1;
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), pages);
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod issues;
 pub(crate) mod key;
+pub(crate) mod manual;
 pub(crate) mod openapi;
 pub(crate) mod output;
 pub(crate) mod part_file;

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 50] = [
+const COMMANDS: [&str; 52] = [
     "",
     "demo",
     "serve",
@@ -30,6 +30,8 @@ const COMMANDS: [&str; 50] = [
     "copy",
     "distribute",
     "openapi",
+    "completions",
+    "man",
     "bulk",
     "bulk submit",
     "bulk follow",

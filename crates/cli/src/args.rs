@@ -128,15 +128,19 @@ impl TrustArg {
         let say = |refusal: &ClientError, wait: Duration| {
             note(format_args!("waiting {} s: {refusal}", wait.as_secs()));
         };
-        let client = match &self.tls_ca {
-            Some(file) => {
-                let pem =
-                    std::fs::read(file).map_err(|error| Failure::file("read", file, &error))?;
-                Client::trusting(url, domain, key, &pem)?
-            }
+        let client = match self.pem()? {
+            Some(pem) => Client::trusting(url, domain, key, &pem)?,
             None => Client::new(url, domain, key)?,
         };
         Ok(client.on_wait(say))
+    }
+
+    /// The file with the authorities to trust, if one is named.
+    pub(crate) fn pem(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let read = |file: &PathBuf| {
+            std::fs::read(file).map_err(|error| Failure::file("read", file, &error))
+        };
+        self.tls_ca.as_ref().map(read).transpose()
     }
 }
 

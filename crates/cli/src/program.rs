@@ -113,8 +113,19 @@ mod tests {
 
     /// The flags that have a variable in whichever command takes them: of the log, of the
     /// connection and of stores.
-    const OF_MANY_COMMANDS: [&str; 9] =
-        ["api-key", "domain", "from", "listen", "log", "log-format", "store", "to", "url"];
+    const OF_MANY_COMMANDS: [&str; 11] = [
+        "api-key",
+        "domain",
+        "from",
+        "insecure-http",
+        "listen",
+        "log",
+        "log-format",
+        "store",
+        "tls-ca",
+        "to",
+        "url",
+    ];
 
     fn check_flags(command: &clap::Command, path: &str) {
         for flag in command.get_arguments().filter(|arg| !arg.is_positional()) {

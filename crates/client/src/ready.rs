@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::error::{ClientError, error_of_answer, transport_error};
-use crate::http::{builder_for, parse_url};
+use crate::http::{builder_for, certificates, parse_url};
 
 /// How long the answer may take.
 pub const READY_SECONDS_MAX: u64 = 5;
@@ -16,13 +16,16 @@ struct Ready {
     status: String,
 }
 
-/// Succeeds if the server at `url` runs and its store can be read and written.
-pub async fn ready(url: &str) -> Result<(), ClientError> {
+/// Succeeds if the server at `url` runs and its store can be read and written. `authorities` are
+/// those that it trusts, in PEM format, if not the public ones.
+pub async fn ready(url: &str, authorities: Option<&[u8]>) -> Result<(), ClientError> {
     let address = parse_url(url)?;
+    let authorities = authorities.map(certificates).transpose()?;
     let base = address.as_str().trim_end_matches('/');
     let broken = |error| transport_error(base, &error);
     let limit = Duration::from_secs(READY_SECONDS_MAX);
-    let http = builder_for(&address).timeout(limit).build().map_err(broken)?;
+    let http =
+        builder_for(&address, authorities.as_deref()).timeout(limit).build().map_err(broken)?;
     let response = http.get(format!("{base}/readyz")).send().await.map_err(broken)?;
     let status = response.status().as_u16();
     let body = response.bytes().await.map_err(broken)?;

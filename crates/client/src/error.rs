@@ -1,6 +1,7 @@
 //! The errors of a call, for programs to match on and for people to read. A problem document from
-//! the server becomes a [`Problem`] with all of its faults. Any other unsuccessful answer becomes
-//! an error with its status and the beginning of its text. No error contains the API key.
+//! the server becomes a [`Problem`] with all of its faults. Any other unsuccessful answer is that
+//! of a proxy, if its status says so, or becomes an error with its status and the beginning of its
+//! text. No error contains the API key.
 
 use std::fmt;
 
@@ -31,6 +32,9 @@ pub enum ClientError {
     /// The connection could not be made, or it broke.
     #[error("cannot reach {url}: {reason}")]
     Unreachable { url: String, reason: String },
+    /// A proxy in front of the server refused the body of the call, or got no answer.
+    #[error("a proxy in front of {url} answered {status}: {reason}")]
+    Proxy { url: String, status: u16, reason: &'static str },
     /// The server, or a proxy in front of it, answered in a form that this API does not have.
     #[error("{url} did not answer as a Caseload server does: {reason}")]
     Unexpected { url: String, status: Option<u16>, reason: String },
@@ -51,6 +55,7 @@ impl ClientError {
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Problem(problem) => Some(problem.status),
+            Self::Proxy { status, .. } => Some(*status),
             Self::Unexpected { status, .. } => *status,
             _ => None,
         }
@@ -59,6 +64,11 @@ impl ClientError {
     /// Whether the same call may succeed in a moment: there was no answer, or only that of a proxy.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. }) || matches!(self.status(), Some(502..=504))
+    }
+
+    /// Whether the server itself did not answer: the connection failed, or a proxy says so.
+    pub const fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Proxy { status: 502..=504, .. })
     }
 
     /// The code of the problem, if the server answered with one.
@@ -137,6 +147,17 @@ pub(crate) fn error_of_answer(url: &str, status: u16, body: &[u8]) -> ClientErro
     {
         return ClientError::Problem(Box::new(problem));
     }
+    let of_proxy = |reason| ClientError::Proxy { url: url.to_owned(), status, reason };
+    match status {
+        413 => {
+            return of_proxy(
+                "the body is larger than the proxy lets through; raise its limit \
+                 (client_max_body_size in nginx) or split the file",
+            );
+        }
+        502..=504 => return of_proxy("the server does not answer it"),
+        _ => {}
+    }
     let text = String::from_utf8_lossy(body);
     let text: String = text.trim().chars().take(TEXT_CHARS_MAX).collect();
     let reason = if text.is_empty() { format!("{status}") } else { format!("{status} {text:?}") };
@@ -198,6 +219,22 @@ mod tests {
             ),
             "the server answered 400 unknown_action: action: no such action"
         );
+    }
+
+    #[test]
+    fn the_page_of_a_proxy_becomes_an_explanation() {
+        for (status, reason) in [
+            (413, "raise its limit (client_max_body_size in nginx)"),
+            (502, "the server does not answer it"),
+            (503, "the server does not answer it"),
+            (504, "the server does not answer it"),
+        ] {
+            let error = error_of_answer("https://host", status, b"<html>\r\n<head><title>");
+            assert_eq!((error.status(), error.is_unanswered()), (Some(status), status != 413));
+            let text = error.to_string();
+            let head = format!("a proxy in front of https://host answered {status}: ");
+            assert!(text.starts_with(&head) && text.contains(reason), "{text}");
+        }
     }
 
     #[test]

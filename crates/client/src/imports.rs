@@ -163,8 +163,8 @@ fn chunks(
 
 impl BulkActions<'_> {
     /// Sends a file. The import is durable when this returns. `sent` learns how many bytes of the
-    /// file are on their way. If no answer comes, a file is sent again, and if the server puts it
-    /// off because of a limit, too; a reader is sent once.
+    /// file are on their way. If the server does not answer, a file is sent again, and if it puts
+    /// the file off because of a limit, too; a reader is sent once.
     pub async fn import(
         &self,
         form: &ImportForm,
@@ -185,12 +185,11 @@ impl BulkActions<'_> {
                     let wait = refused.wait_of_write(tries);
                     (refused.error, wait)
                 }
-                Err(error) => {
-                    let has_begun = tries > 1 || upload.sent.load(Ordering::Relaxed) > 0;
-                    let may = has_begun && tries < TRIES_MAX && error.is_passing();
-                    (error, may.then(|| RETRY_WAIT * (1 << (tries - 1))))
-                }
+                Err(error) => (error, None),
             };
+            let has_begun = tries > 1 || upload.sent.load(Ordering::Relaxed) > 0;
+            let may = has_begun && tries < TRIES_MAX && error.is_unanswered();
+            let wait = wait.or_else(|| may.then(|| RETRY_WAIT * (1 << (tries - 1))));
             match wait.filter(|_| can_be_read_again) {
                 Some(wait) => self.client.wait(&error, wait).await,
                 None => return Err(error),

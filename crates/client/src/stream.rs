@@ -108,7 +108,7 @@ impl IssueStream<'_> {
         while self.next_cursor.is_none() {
             let line = match self.line().await {
                 Ok(line) => line,
-                Err(ClientError::Unreachable { .. }) if self.received > 0 => None,
+                Err(error) if self.received > 0 && error.is_unanswered() => None,
                 Err(error) => return Err(error),
             };
             // A line that is not complete JSON is the beginning of a line that was cut.

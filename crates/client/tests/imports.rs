@@ -103,6 +103,38 @@ async fn a_file_whose_answer_was_lost_is_sent_again_under_its_key() {
     }
 }
 
+/// An answer of a proxy, whose server does not know of the call.
+fn page(status: &str) -> String {
+    let page = format!("<html>\r\n<head><title>{status}</title></head>\r\n</html>\r\n");
+    let length = page.len();
+    let head = "Content-Type: text/html\r\nConnection: close\r\n";
+    format!("HTTP/1.1 {status}\r\n{head}Content-Length: {length}\r\n\r\n{page}")
+}
+
+#[tokio::test]
+async fn a_file_whose_server_does_not_answer_a_proxy_is_sent_again_under_its_key() {
+    let answers = vec![page("502 Bad Gateway"), page("504 Gateway Time-out")];
+    let (client, requests) = server([answers, vec![answer("201 Created", "")]].concat());
+    let (_file, source) = file("uid\n1\n").await;
+    let task = import(&client, source, &Arc::default()).await.unwrap();
+    assert_eq!(task.task_id, "i-1");
+    for request in requests.join().unwrap() {
+        assert_eq!(header(&request, "idempotency-key").as_deref(), Some("key-1"));
+        assert!(request.contains("uid\n1\n"), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_for_a_proxy_is_sent_once() {
+    let (client, requests) = server(vec![page("413 Request Entity Too Large")]);
+    let (_file, source) = file("uid\n1\n").await;
+    let refused = import(&client, source, &Arc::default()).await.unwrap_err();
+    let (head, reason) = refused.split_once(" answered 413: ").unwrap();
+    assert!(head.starts_with("a proxy in front of http://127.0.0.1:"), "{refused}");
+    assert!(reason.contains("client_max_body_size in nginx"), "{refused}");
+    assert_eq!(requests.join().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_reader_is_sent_once() {
     let (client, requests) = server(vec![LOST.to_owned()]);

@@ -115,7 +115,7 @@ impl FileUpload {
         if let ClientError::Payload(error) = &error {
             return self.unreadable(error);
         }
-        let has_no_answer = matches!(error, ClientError::Unreachable { .. });
+        let has_no_answer = error.is_unanswered();
         let is_of_file = error.code() == Some("invalid_payload");
         let mut failure = Failure::from(error);
         if is_of_file {

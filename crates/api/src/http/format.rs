@@ -195,10 +195,6 @@ impl Format {
                 None => faults.push(no_boolean(name, value)),
             }
         }
-        let is_no_table = chosen.as_ref().is_ok_and(|chosen| chosen.format != Self::Csv);
-        if style != Style::Plain && is_no_table {
-            faults.extend(STYLES.iter().filter(|(_, of)| *of == style).map(|(n, _)| no_table(n)));
-        }
         match chosen {
             Ok(chosen) if faults.is_empty() => Ok(Chosen { style, ..chosen }),
             chosen => Err(chosen.err().into_iter().chain(faults).collect()),
@@ -206,18 +202,14 @@ impl Format {
     }
 }
 
-/// The parameters that choose the style of a table; the last one that is set counts.
+/// The parameters that choose the style of a table; the last one that is set counts. For another
+/// format they mean nothing.
 const STYLES: [(&str, Style); 2] = [("bom", Style::Bom), ("spreadsheet", Style::Spreadsheet)];
 
 pub(crate) fn no_boolean(name: &str, value: &str) -> Fault {
     let shown: String = value.chars().take(100).collect();
     let detail = format!("{name} is true or false, not {shown:?}");
     Fault::parameter(name, ErrorCode::InvalidValue, detail)
-}
-
-fn no_table(name: &str) -> Fault {
-    let detail = format!("{name} is about a table: send format=csv, too, or leave {name} out");
-    Fault::parameter(name, ErrorCode::ConflictingParameter, detail)
 }
 
 impl Format {
@@ -304,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_style_and_nothing_else_has_one() {
+    fn a_table_has_the_style_that_is_asked_for() {
         let chosen = |pairs: &[(&str, &str)]| Format::chosen(&query(pairs), &HeaderMap::new());
         let csv = ("format", "csv");
         for (pairs, style) in [
@@ -317,8 +309,7 @@ mod tests {
             assert_eq!(chosen(pairs).unwrap().style, style, "{pairs:?}");
         }
         for (pairs, count) in [
-            (&[("bom", "true")][..], 1),
-            (&[("format", "jsonl"), ("spreadsheet", "true")], 1),
+            (&[("bom", "perhaps")][..], 1),
             (&[("format", "xml"), ("bom", "perhaps"), ("spreadsheet", "")], 3),
         ] {
             assert_eq!(chosen(pairs).unwrap_err().len(), count, "{pairs:?}");

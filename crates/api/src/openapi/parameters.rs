@@ -168,14 +168,14 @@ pub(crate) fn common() -> Value {
         ),
         "bom": query(
             "bom",
-            "Whether a table begins with a byte order mark. Only with `format=csv`.",
+            "Whether a table begins with a byte order mark. Other formats have none.",
             json!({"type": "boolean"}),
         ),
         "spreadsheet": query(
             "spreadsheet",
             "Whether a table is for a spreadsheet: with a byte order mark, and with ids and \
-             numbers of more than 11 digits as `=\"…\"`, because a spreadsheet rounds them. Only \
-             with `format=csv`.",
+             numbers of more than 11 digits as `=\"…\"`, because a spreadsheet rounds them. Other \
+             formats stay as they are.",
             json!({"type": "boolean"}),
         ),
         "page": query(

@@ -164,8 +164,10 @@ def filter_case(context, case):
     parameter of which `map_case` would leave nothing.
     """
     if case.meta is not None and case.meta.is_negative_at(ParameterLocation.QUERY):
-        wrong = getattr(case.meta.phase.data, "parameter", None)
-        if wrong in PARAMETERS_OF_MORE_FORMS:
+        data = case.meta.phase.data
+        # The fault may be inside the value of a parameter: /properties/NAME/properties/…
+        inside = str(getattr(data, "location", None) or "").split("/")[2:3]
+        if PARAMETERS_OF_MORE_FORMS & {getattr(data, "parameter", None), *inside}:
             return False
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and 1 <= len(key) <= 255 and not PLAIN_KEY.fullmatch(key):

@@ -51,7 +51,8 @@ pub(super) fn parameters() -> Value {
         "submitted_by": query(
             "submitted_by",
             &format!("Tasks submitted with this key, by its id or its name. {OTHER_LISTS}"),
-            json!({"type": "string", "minLength": 1}),
+            // What begins with a quote or a bracket is read as JSON.
+            json!({"type": "string", "minLength": 1, "pattern": "^[^\"\\[]"}),
         ),
         "task-created-since": query(
             "created-since",

@@ -8,23 +8,14 @@ use std::sync::Arc;
 
 use caseload_model::issue::FieldType;
 use caseload_model::json::{self, Json};
-use caseload_model::profile::typed_cell;
+use caseload_model::profile::{type_word, typed_by, typed_cell};
+use caseload_model::spelling::trimmed;
 
 use crate::http::csv::{
     DamagedRecord, Members, Style, at_path, find, members, text_of, write_header, write_row,
 };
 
 const CUSTOM_FIELDS: &str = "custom_fields";
-/// The words of a type in a header. A text has one only if its name would show another.
-const TYPES: [(&str, FieldType); 7] = [
-    ("text", FieldType::Singleline),
-    ("number", FieldType::Number),
-    ("boolean", FieldType::Checkbox),
-    ("date", FieldType::Date),
-    ("multiline", FieldType::Multiline),
-    ("dropdown", FieldType::Dropdown),
-    ("checkbox", FieldType::Checkbox),
-];
 
 /// A table whose header is still to be written.
 #[derive(Debug, Clone)]
@@ -47,28 +38,24 @@ impl Column {
     /// A column as the caller names it, perhaps with its type.
     fn named(name: String) -> Self {
         let Some((CUSTOM_FIELDS, key)) = name.split_once('.') else { return Self::Member(name) };
-        let typed = key.rsplit_once(':').and_then(|(key, word)| {
-            let (_, kind) = TYPES.iter().find(|(known, _)| *known == word)?;
-            Some(Self::Field(key.to_owned(), Some(*kind)))
-        });
+        let typed = key
+            .rsplit_once(':')
+            .and_then(|(key, word)| Some(Self::Field(key.to_owned(), Some(typed_by(word)?))));
         typed.unwrap_or_else(|| Self::Field(key.to_owned(), None))
     }
 
+    /// A text shows its type only if its name would show another one.
     fn header(&self) -> Cow<'_, str> {
         let (key, kind) = match self {
             Self::Member(name) => return Cow::Borrowed(name),
             Self::Field(key, kind) => (key, kind),
         };
         let kind = kind.unwrap_or(FieldType::Singleline);
-        let shows_type = key.rsplit_once(':').is_some_and(|(_, word)| {
-            TYPES.iter().any(|(known, _)| known.eq_ignore_ascii_case(word.trim()))
-        });
-        match TYPES.iter().find(|(_, known)| *known == kind) {
-            Some((word, _)) if shows_type || kind != FieldType::Singleline => {
-                Cow::Owned(format!("{CUSTOM_FIELDS}.{key}:{word}"))
-            }
-            _ => Cow::Owned(format!("{CUSTOM_FIELDS}.{key}")),
+        let names_type = |(_, word): (&str, &str)| typed_by(&trimmed(word).to_lowercase());
+        if kind == FieldType::Singleline && key.rsplit_once(':').and_then(names_type).is_none() {
+            return Cow::Owned(format!("{CUSTOM_FIELDS}.{key}"));
         }
+        Cow::Owned(format!("{CUSTOM_FIELDS}.{key}:{}", type_word(kind)))
     }
 }
 
@@ -89,13 +76,17 @@ impl Table {
     /// The table with the types that the first records have, and its first row.
     pub(crate) fn begin(&mut self, lines: &[u8]) -> Result<Vec<u8>, DamagedRecord> {
         let mut columns = self.columns.to_vec();
-        for column in &mut columns {
-            let Column::Field(key, kind @ None) = column else { continue };
-            for line in records(lines) {
-                let Some((of, value)) = self.field(&members(line)?, key)? else { continue };
-                if value != b"null" {
-                    *kind = Some(of);
-                    break;
+        for line in records(lines) {
+            let unknown = |column: &&mut Column| matches!(column, Column::Field(_, None));
+            let mut unknown = columns.iter_mut().filter(unknown).peekable();
+            if unknown.peek().is_none() {
+                break;
+            }
+            let record = members(line)?;
+            for column in unknown {
+                if let Column::Field(key, kind) = column {
+                    let found = self.field(&record, key)?.filter(|(_, value)| *value != b"null");
+                    *kind = found.map(|(kind, _)| kind);
                 }
             }
         }
@@ -131,18 +122,10 @@ impl Table {
                     return Ok(None);
                 }
                 let of_column = of_column.unwrap_or(FieldType::Singleline);
-                let word = self.word(kind);
+                let word = if self.has_typed_fields { kind.as_str() } else { type_word(kind) };
                 let typed = typed_cell(of_column, (kind, word), &json);
                 Ok(Some(typed.map_or_else(|| text_of(value), |typed| typed.into_bytes().into())))
             }
-        }
-    }
-
-    /// The word for the type of a value.
-    fn word(&self, kind: FieldType) -> &'static str {
-        match kind {
-            FieldType::Singleline if !self.has_typed_fields => "text",
-            kind => kind.as_str(),
         }
     }
 

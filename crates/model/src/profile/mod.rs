@@ -32,7 +32,7 @@ mod tag_changes;
 pub use crate::ids::IdentityKey;
 pub use crate::row::{
     Cell, ColumnFault, OtherColumns, REJECTS_COLUMNS, RoundedIds, RowColumns, RowEntry, RowRules,
-    as_formula, header_words, typed_cell, written_cell,
+    as_formula, header_words, type_word, typed_by, typed_cell, written_cell,
 };
 pub use changes::CHANGES_BYTES_MAX;
 pub(crate) use check::NAME_COMPONENTS;

@@ -138,14 +138,25 @@ fn named(word: &str, name: &str) -> Option<Place> {
     Some(Place::Inside(*field, key.to_owned(), Form::Text))
 }
 
+/// The type of a custom field that a lower-case word after its name means in a header.
+pub fn typed_by(word: &str) -> Option<FieldType> {
+    let is = |kind: &&FieldType| kind.as_str() == word || type_word(**kind) == word;
+    FieldType::ALL.iter().find(is).copied()
+}
+
+/// The word of a type in the headers that the server writes.
+pub const fn type_word(kind: FieldType) -> &'static str {
+    match kind {
+        FieldType::Singleline => "text",
+        FieldType::Checkbox => "boolean",
+        kind => kind.as_str(),
+    }
+}
+
 /// `plan`, or with a type `seats:number`.
 pub(super) fn custom_field(name: &str) -> Result<Place, String> {
     let typed = name.rsplit_once(':').and_then(|(key, of)| {
-        let kind = match trimmed(of).to_lowercase().as_str() {
-            "text" => FieldType::Singleline,
-            "boolean" => FieldType::Checkbox,
-            of => *FieldType::ALL.iter().find(|kind| kind.as_str() == of)?,
-        };
+        let kind = typed_by(&trimmed(of).to_lowercase())?;
         Some((key, kind))
     });
     let (key, kind) = typed.unwrap_or((name, FieldType::Singleline));

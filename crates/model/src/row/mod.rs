@@ -25,5 +25,6 @@ pub(crate) use cells::have_same_addresses;
 pub use cells::{Cell, as_formula, typed_cell, written_cell};
 pub use columns::{ColumnFault, OtherColumns, REJECTS_COLUMNS, RowColumns};
 pub use entry::{RowEntry, RowRules};
+pub use issues::{type_word, typed_by};
 pub use rounded::RoundedIds;
 pub use words::header_words;

@@ -126,7 +126,7 @@ fn custom_field(texts: Texts) -> impl Strategy<Value = Value> {
 /// An issue. Its times and id are added.
 fn issue(texts: Texts) -> impl Strategy<Value = Map<String, Value>> {
     let own = move || text(texts);
-    let keys = select(vec!["plan", "seats", "a.b", "x:date"]);
+    let keys = select(vec!["plan", "seats", "a.b", "x:date", "y:Singleline"]);
     let custom_fields = prop::collection::btree_map(keys, custom_field(texts), 0..4);
     let message = (own(), any::<bool>(), 0i64..1000).prop_map(|(body, ours, at)| {
         json!({
@@ -258,7 +258,7 @@ fn spread(table: &str, fields: &[&str]) -> String {
 }
 
 const PROFILE_FIELDS: [&str; 4] = ["plan", "seats:number:text", "Sitz.e", "note:number"];
-const ISSUE_FIELDS: [&str; 4] = ["plan", "seats:number", "a.b", "x:date:date"];
+const ISSUE_FIELDS: [&str; 5] = ["plan", "seats:number", "a.b", "x:date:date", "y:Singleline"];
 
 async fn profiles_come_back_unchanged_from_every_table() {
     let real = RealServer::start().await;
@@ -324,7 +324,7 @@ async fn tables_come_back_unchanged_from_a_spreadsheet() {
     let issues_seed = real.add_issues(Texts::Tame).await;
     for (delimiter, with_bom) in [(';', true), (',', false), ('\t', true)] {
         for (family, action, path, fields, seed) in [
-            ("identity", "update_core_profiles", PROFILES, &PROFILE_FIELDS, &seed),
+            ("identity", "update_core_profiles", PROFILES, &PROFILE_FIELDS[..], &seed),
             ("issues", "import_issues", ISSUES, &ISSUE_FIELDS, &issues_seed),
         ] {
             let table = real.text(&format!("{path}&spreadsheet=true")).await;

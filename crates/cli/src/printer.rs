@@ -76,9 +76,9 @@ impl Printer {
     }
 }
 
-/// Says which page of a list was printed, and how many records there are.
-pub(crate) fn note_page((page, pages): (u64, u64), all: &str) {
-    note(format_args!("page {page} of {pages}, {all} in all"));
+/// The page of a list that was printed, and how many records there are, in words.
+pub(crate) fn page_of((page, pages): (u64, u64), all: &str) -> String {
+    format!("page {page} of {pages}, {all} in all")
 }
 
 /// Prints a message. An error is ignored: no other channel could report it.

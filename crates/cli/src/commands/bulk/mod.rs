@@ -16,7 +16,7 @@ use super::session::block_on;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped, note, note_page};
+use crate::printer::{Printer, counted, grouped, note, page_of};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
@@ -291,7 +291,8 @@ async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure
     let header = [id, "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
     let json = |task: &Task| task.record.clone();
     printer.list(args.list.json, &page.tasks, json, (&header, row))?;
-    note_page((page.page, page.total_pages), &counted(page.total_hits, nouns.0, nouns.1));
+    let all = counted(page.total_hits, nouns.0, nouns.1);
+    note(page_of((page.page, page.total_pages), &all));
     Ok(Done::Good)
 }
 

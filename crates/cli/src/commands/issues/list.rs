@@ -16,7 +16,7 @@ use crate::commands::output::{Form, OutputArgs};
 use crate::commands::session::{block_on, domain_named, with_store};
 use crate::commands::wire::{line_of, parse_param};
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped};
+use crate::printer::{Printer, counted, grouped, page_of};
 
 /// Time limit for an explanation.
 const EXPLANATION_TIME: Duration = Duration::from_mins(1);
@@ -109,7 +109,7 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         output.write(&line_of(issue))?;
     }
     let all = counted(page.total_hits, "issue", "issues");
-    output.complete(format_args!("page {} of {}, {all} in all", page.page, page.total_pages))?;
+    output.complete(page_of((page.page, page.total_pages), &all))?;
     Ok(Done::Good)
 }
 

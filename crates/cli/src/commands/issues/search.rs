@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::args::ServerArgs;
 use crate::commands::wire::FilterArgs;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, note_page};
+use crate::printer::{Printer, counted, note, page_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -47,6 +47,7 @@ pub(crate) async fn run(args: SearchArgs, printer: &mut Printer) -> Result<Done,
         rows.push(shown.map(text).to_vec());
     }
     printer.table(&["ID", "CREATED", "STATE", "TITLE"], &rows)?;
-    note_page((page.page, page.total_pages), &counted(page.total_hits, "issue", "issues"));
+    let all = counted(page.total_hits, "issue", "issues");
+    note(page_of((page.page, page.total_pages), &all));
     Ok(Done::Good)
 }

@@ -1,5 +1,5 @@
 //! Groups of flags that several commands share. A flag wins over its environment variable, if it
-//! has one, and the variable over the default.
+//! has one, the variable over the file of `--config`, and the file over the default.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,11 +8,21 @@ use caseload_client::{Client, ClientError};
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use clap::Args;
+use tracing_subscriber::filter::Targets;
 
 use crate::failure::Failure;
-use crate::logging::LogFormat;
+use crate::logging::{LogFormat, parse_filter};
 use crate::printer::note;
 use crate::store::{STORE_HELP, parse_store};
+
+/// The file with settings. Every command takes this flag.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArg {
+    /// TOML file with settings; flags and environment variables win over it. `caseload config`
+    /// prints one
+    #[arg(long, global = true, env = "CASELOAD_CONFIG", value_name = "FILE", display_order = 899)]
+    config: Option<PathBuf>,
+}
 
 /// The log. Every command takes these flags.
 #[derive(Debug, Args)]
@@ -24,9 +34,10 @@ pub(crate) struct LogArgs {
         env = "CASELOAD_LOG",
         value_name = "FILTER",
         default_value = "warn",
+        value_parser = parse_filter,
         display_order = 900
     )]
-    pub(crate) log: String,
+    pub(crate) log: Targets,
     /// Format of log lines
     #[arg(
         long,

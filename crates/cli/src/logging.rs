@@ -21,16 +21,20 @@ pub(crate) enum LogFormat {
 /// Default for the library that reports each notice of the database.
 const QUIET: &str = "tokio_postgres=warn";
 
-/// Starts logging for the rest of the process.
-pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
-    let written = filter.split(',').filter(|directive| !directive.trim().is_empty());
+/// Reads the value of `--log`.
+pub(crate) fn parse_filter(text: &str) -> Result<Targets, String> {
+    let written = text.split(',').filter(|directive| !directive.trim().is_empty());
     let directives: Vec<_> = QUIET.split(',').chain(written).collect();
-    let filter: Targets = directives.join(",").parse().map_err(|error| {
-        Failure::usage(format!("the log filter {filter:?} is not valid: {error}"))
-            .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
-    })?;
+    directives.join(",").parse().map_err(|error| {
+        format!("{error}; write a level (error, warn, info, debug, trace) or target=level,…")
+    })
+}
+
+/// Starts logging for the rest of the process.
+pub(crate) fn start(filter: Targets, format: LogFormat) -> Result<(), Failure> {
+    let has_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(has_color && std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let lines = match format {
         LogFormat::Text => lines.boxed(),

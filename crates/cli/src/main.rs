@@ -3,11 +3,12 @@
 //! for profiles, issues or tasks. Standard output carries data only. `failure` has the exit
 //! statuses.
 
-mod allocators;
 mod args;
 mod clock;
 mod commands;
+mod config_file;
 mod descriptors;
+mod environment;
 mod failure;
 mod interruption;
 mod logging;
@@ -23,12 +24,10 @@ mod tls;
 use std::process::ExitCode;
 
 use caseload_location::StoreLocation;
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 
 use crate::failure::Failure;
 use crate::printer::{Printer, note};
-use crate::program::Program;
 
 /// One thread allocates an entry's small pieces and another frees them; with the system's allocator
 /// that took a sixth of an import's time.
@@ -36,9 +35,9 @@ use crate::program::Program;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Program::try_parse().unwrap_or_else(|error| without_password(error).exit());
     let mut printer = Printer::new();
-    let done = program::run(arguments, &mut printer);
+    let done = program::parse(|error| without_password(error).exit())
+        .and_then(|(program, file)| program::run(program, file.as_ref(), &mut printer));
     match done.and_then(|done| printer.flush().map(|()| done)) {
         Ok(done) => done.into(),
         Err(failure) => report(&failure),

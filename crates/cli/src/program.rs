@@ -1,15 +1,21 @@
 //! The command line as a whole: its commands, and which function runs each. A new command is a
 //! variant of [`Command`] and a line in [`run`]. The flags of the server have an environment name,
 //! `CASELOAD_` and the flag in capitals, as have those of other commands that say where the server
-//! or its store is; a test holds all commands to that.
+//! or its store is; a test holds all commands to that. These flags are the keys of a configuration
+//! file, too.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use std::convert::Infallible;
+use std::path::PathBuf;
 
-use crate::args::LogArgs;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::args::{ConfigArg, LogArgs};
 use crate::commands::{
-    admin, backup, bulk, check, console, copy, demo, distribute, domain, health, issues, key,
-    manual, openapi, profiles, serve, status,
+    admin, backup, bulk, check, config, console, copy, demo, distribute, domain, health, issues,
+    key, manual, openapi, profiles, serve, status,
 };
+use crate::config_file::{CONFIG, ConfigFile};
+use crate::environment;
 use crate::failure::{Done, Failure};
 use crate::logging;
 use crate::printer::Printer;
@@ -19,14 +25,17 @@ use crate::printer::Printer;
 /// Data goes to standard output, messages go to standard error. Exit status: 0 done, 1 done and
 /// some entries failed or a check found faults, 2 a mistake in the command, a file or a request, 3
 /// an error of the server, the network or the store, 4 not allowed, 130 interrupted. A flag can
-/// also be set by the environment variable that its help names, if it names one.
+/// also be set by the environment variable that its help names, if it names one, and under its own
+/// name in the file of --config.
 #[derive(Debug, Parser)]
 #[command(name = "caseload", version, max_term_width = 100)]
 pub(crate) struct Program {
     #[command(flatten)]
-    pub(crate) log: LogArgs,
+    config: ConfigArg,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,6 +44,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Run the server
     Serve(serve::ServeArgs),
+    /// Print the settings as a configuration file, with the origin of each that is in force
+    Config(config::ConfigArgs),
     /// Create, list and delete domains
     #[command(subcommand)]
     Domain(domain::DomainCommand),
@@ -78,12 +89,41 @@ pub(crate) enum Command {
     Issues(issues::IssuesCommand),
 }
 
+/// Reads the command line, the environment and the configuration file. Help is the same with
+/// any file. The process may start again before it reads the file, which may be a pipe.
+pub(crate) fn parse(
+    exit: impl Fn(clap::Error) -> Infallible,
+) -> Result<(Program, Option<ConfigFile>), Failure> {
+    let mut program = Program::command();
+    // Without the file, a flag that is required may be missing.
+    let found = program.clone().ignore_errors(true).try_get_matches();
+    let is_server = matches!(&found, Ok(found) if found.subcommand_name() == Some("serve"));
+    environment::start_again_without_strays(is_server);
+    let found = found.unwrap_or_else(|help| match exit(help) {});
+    let path = found.get_one::<PathBuf>(CONFIG);
+    let file = path.map(|path| ConfigFile::read(path, &program)).transpose()?;
+    if let Some(file) = &file {
+        program = file.apply(program);
+    }
+    let parsed = program.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Program::from_arg_matches(&matches));
+    Ok((parsed.unwrap_or_else(|error| match exit(error.format(&mut program)) {}), file))
+}
+
 /// Runs one command to its end.
-pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failure> {
-    logging::start(&program.log.log, program.log.log_format)?;
+pub(crate) fn run(
+    program: Program,
+    file: Option<&ConfigFile>,
+    printer: &mut Printer,
+) -> Result<Done, Failure> {
+    logging::start(program.log.log, program.log.log_format)?;
+    if matches!(program.command, Command::Serve(_) | Command::Config(_)) {
+        environment::warn_of_unknown(&Program::command());
+    }
     match program.command {
         Command::Demo(args) => demo::run(&args, printer),
         Command::Serve(args) => serve::run(&args),
+        Command::Config(args) => config::run(&args, file, &Program::command(), printer),
         Command::Domain(command) => domain::run(command, printer),
         Command::Key(command) => key::run(command, printer),
         Command::App(command) => admin::run_app(command, printer),
@@ -107,14 +147,17 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap_complete::Shell;
 
     use super::*;
 
     /// The flags that have a variable in whichever command takes them: of the log, of the
     /// connection and of stores.
-    const OF_MANY_COMMANDS: [&str; 11] = [
+    const OF_MANY_COMMANDS: [&str; 12] = [
         "api-key",
+        "config",
         "domain",
         "from",
         "insecure-http",
@@ -133,7 +176,8 @@ mod tests {
             if matches!(long, "help" | "version") {
                 continue;
             }
-            let has_variable = path == "caseload serve" || OF_MANY_COMMANDS.contains(&long);
+            let has_variable = matches!(path, "caseload serve" | "caseload config")
+                || OF_MANY_COMMANDS.contains(&long);
             let name = || format!("CASELOAD_{}", long.to_uppercase().replace('-', "_"));
             let expected = has_variable.then(name);
             let env = flag.get_env().and_then(|name| name.to_str());
@@ -152,6 +196,28 @@ mod tests {
     #[test]
     fn flags_of_the_server_the_connection_and_the_store_have_their_variables_and_no_others_do() {
         check_flags(&Program::command(), "caseload");
+    }
+
+    #[test]
+    fn each_flag_with_a_variable_is_a_key_of_a_configuration_file_and_no_other_name_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("caseload.toml");
+        let program = Program::command();
+        let (mut keys, mut all) = (BTreeSet::new(), BTreeSet::new());
+        each(&program, &[], &mut |command, _| {
+            for flag in command.get_arguments().filter(|flag| flag.get_long().is_some()) {
+                let names = if flag.get_env().is_some() { &mut keys } else { &mut all };
+                names.extend(flag.get_long().map(str::to_owned));
+            }
+        });
+        assert!(keys.remove(CONFIG));
+        all.insert(CONFIG.to_owned());
+        for name in keys.union(&all) {
+            // No flag takes a table: a key is refused for its value, and another name for itself.
+            std::fs::write(&path, format!("{name} = {{}}")).unwrap();
+            let refused = ConfigFile::read(&path, &program).unwrap_err().message;
+            assert_eq!(refused.contains(": write "), keys.contains(name), "{name}: {refused}");
+        }
     }
 
     /// Calls `check` with each command and its path, such as `["key", "rotate"]`.

@@ -1,27 +1,23 @@
 //! How a server encrypts its connections. Without TLS it starts only where no other machine reaches
 //! it, unless the operator says that a proxy encrypts them or that nothing has to.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use caseload_api::Tls;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 
+use crate::config_file::warn_of_readers;
 use crate::failure::Failure;
-use crate::printer::note;
-
-/// The permission of everyone to read a file.
-const READ_BY_OTHERS: u32 = 0o004;
 
 #[derive(Debug, Args)]
 pub(crate) struct TlsArgs {
     /// Serve over TLS with this certificate: a PEM file, with the certificates of its issuers after
     /// it. It is read again when it changes
-    #[arg(long, env = "CASELOAD_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "CASELOAD_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// Private key of the certificate: a PEM file, not encrypted
-    #[arg(long, env = "CASELOAD_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "CASELOAD_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 }
 
@@ -35,23 +31,21 @@ pub(crate) struct InClearArg {
 impl TlsArgs {
     /// Reads the certificate and its key, if the command names them.
     pub(crate) fn load(&self) -> Result<Option<Tls>, Failure> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
-            return Ok(None);
+        let (certificate, key) = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => (certificate, key),
+            (None, None) => return Ok(None),
+            (Some(_), None) => return Err(without("--tls-cert", "--tls-key")),
+            (None, Some(_)) => return Err(without("--tls-key", "--tls-cert")),
         };
         let tls = Tls::load(certificate, key).map_err(|error| Failure::usage(error.to_string()))?;
-        warn_of_readers(key);
+        warn_of_readers(key, "the private key");
         Ok(Some(tls))
     }
 }
 
-fn warn_of_readers(key: &Path) {
-    let mode = key.metadata().map_or(0, |metadata| metadata.permissions().mode());
-    if mode & READ_BY_OTHERS != 0 {
-        let key = key.display();
-        note(format_args!(
-            "warning: every user of this machine can read the private key; chmod o-r {key}"
-        ));
-    }
+/// One of the two files without the other.
+fn without(given: &str, missing: &str) -> Failure {
+    Failure::usage(format!("{given} needs {missing} FILE, because TLS needs both files"))
 }
 
 impl InClearArg {

@@ -5,6 +5,7 @@ pub(crate) mod admin;
 pub(crate) mod backup;
 pub(crate) mod bulk;
 pub(crate) mod check;
+pub(crate) mod config;
 pub(crate) mod console;
 pub(crate) mod copy;
 pub(crate) mod demo;

@@ -11,7 +11,6 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::console::link;
-use crate::allocators;
 use crate::args::{StoreArgs, parse_listen};
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
@@ -189,7 +188,6 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
-    allocators::apply_settings();
     let patience = Duration::from_secs(args.store_wait);
     let tls = args.tls.load()?;
     let scheme = if tls.is_some() { "https" } else { "http" };

@@ -2,10 +2,11 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 52] = [
+const COMMANDS: [&str; 53] = [
     "",
     "demo",
     "serve",
+    "config",
     "domain",
     "domain create",
     "domain list",

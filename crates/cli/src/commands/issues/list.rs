@@ -52,13 +52,7 @@ pub(crate) struct ListArgs {
     #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain)]
     domain: DomainName,
     /// API key
-    #[arg(
-        long,
-        env = "CASELOAD_API_KEY",
-        value_name = "KEY",
-        hide_env_values = true,
-        required_unless_present = "explain"
-    )]
+    #[arg(long, env = "CASELOAD_API_KEY", value_name = "KEY", hide_env_values = true)]
     api_key: Option<String>,
     #[command(flatten)]
     trust: TrustArg,
@@ -92,7 +86,9 @@ impl ListArgs {
 }
 
 async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let api_key = args.api_key.as_deref().unwrap_or_default();
+    let api_key = args.api_key.as_deref().ok_or_else(|| {
+        Failure::usage("a key is required: give --api-key KEY, or --explain, which needs none")
+    })?;
     let client = args.trust.client(&args.url, args.domain.as_str(), api_key)?;
     let mut params = Params::default();
     params.extend(args.pairs());

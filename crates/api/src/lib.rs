@@ -32,6 +32,7 @@ pub mod test_support;
 
 pub use crate::http::base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
 pub use crate::http::connection::connections_within;
+pub use crate::http::current_request::{CurrentRequest, with_current_request};
 pub use crate::http::minimum_rate::MinimumRateLimits;
 pub use crate::http::tls::{Tls, TlsError};
 pub use config::ApiConfig;

@@ -35,11 +35,11 @@ pub(crate) fn admin_router(state: AppState) -> Router {
         .route("/metrics", get(metrics::get_open))
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method);
-    let cpu = state.cpu.clone();
+    let outermost = state.outermost();
     routes
         .with_state(state)
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn_with_state(cpu, middleware::request_id))
+        .layer(from_fn_with_state(outermost, middleware::request_id))
 }
 
 /// The path templates of all routes, for the test that compares them with the description.
@@ -150,7 +150,7 @@ fn stack(routes: Router, state: &AppState) -> Router {
         .layer(from_fn(console::around))
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.memory.clone(), compression::compress));
-    whole.layer(from_fn_with_state(state.cpu.clone(), middleware::request_id))
+    whole.layer(from_fn_with_state(state.outermost(), middleware::request_id))
 }
 
 async fn unknown_path(request: Request) -> Problem {

@@ -16,6 +16,7 @@ use crate::http::cpu::CpuPool;
 use crate::http::idempotency::KeysInProgress;
 use crate::http::log_limiter::LogLimiter;
 use crate::http::memory::MemoryBudget;
+use crate::http::middleware::Outermost;
 use crate::metrics::RequestCounts;
 
 /// The state that all handlers share.
@@ -63,6 +64,12 @@ impl AppState {
             log_limiter,
             stopping: watch::Sender::new(false),
         }
+    }
+
+    /// The parts for the outermost middleware.
+    pub(crate) fn outermost(&self) -> Outermost {
+        let (config, counts) = (self.config.clone(), self.request_counts.clone());
+        Outermost { config, counts, cpu: self.cpu.clone() }
     }
 }
 

@@ -17,6 +17,7 @@ use super::accept::new_task_id;
 use crate::http::auth::Caller;
 use crate::http::base_url::OwnUrls;
 use crate::http::cpu::CpuPool;
+use crate::http::current_request::carried;
 use crate::http::memory::Memory;
 use crate::http::problem::Problem;
 use crate::state::AppState;
@@ -197,7 +198,7 @@ impl Staging {
         let (domain, key) = (self.domain, Some(self.key.clone()));
         let command = StagePayload { domain, key, task_id, blocks, now };
         let store = self.state.store.clone();
-        let done = tokio::spawn(async move { store.stage_payload(command).await });
+        let done = tokio::spawn(carried(async move { store.stage_payload(command).await }));
         self.commit = Some(Commit { bytes, done });
     }
 
@@ -243,7 +244,7 @@ impl Drop for Staging {
         let runtime = tokio::runtime::Handle::try_current();
         let Some(runtime) = runtime.ok().filter(|_| self.noted_at.is_some()) else { return };
         let (store, domain, ids) = (self.state.store.clone(), self.domain, self.staged_ids());
-        runtime.spawn(async move {
+        runtime.spawn(carried(async move {
             // Discarding must follow the commit, or its blocks would remain.
             if let Some(running) = running {
                 drop(running.await);
@@ -258,7 +259,7 @@ impl Drop for Staging {
                     }
                 }
             }
-        });
+        }));
     }
 }
 

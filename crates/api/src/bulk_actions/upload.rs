@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::staging::{Staging, panicked};
 use crate::http::base_url::OwnUrls;
+use crate::http::current_request::carried;
 use crate::http::problem::Problem;
 
 /// How many compressions may run while further bytes are read: enough that the store can take the
@@ -151,7 +152,7 @@ impl<R: BlockReader> Upload<R> {
         let (blocks, urls) = (std::mem::take(&mut self.full), self.staging.own_urls());
         let cpu = self.staging.cpu();
         let work = async move { cpu.run(move || compress(blocks, &urls)).await };
-        self.compressions.push_back(tokio::spawn(work));
+        self.compressions.push_back(tokio::spawn(carried(work)));
         self.wait_for_all_but(COMPRESSIONS_MAX).await
     }
 

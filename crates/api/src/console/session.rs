@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::features::Features;
 use crate::http::auth::{
-    Credential, authenticate, client_of, log_failure, log_over_limit, session_cookie, session_of,
+    Credential, authenticate, log_failure, log_over_limit, session_cookie, session_of,
 };
 use crate::http::base_url::BaseUrl;
 use crate::http::form::body_reader::read_short;
@@ -73,7 +73,7 @@ pub(crate) async fn begin(
         }
     };
     let now = state.clock.now();
-    let client = client_of(&state, &request);
+    let client = state.config.trusted_proxies.client_of(&request);
     let grant = grant(&state, client, named, now).await;
     let grant = grant.inspect_err(|problem| log_failure(&state, &request, problem))?;
     let quota = state.rates.count(&grant, state.config.rate_limit, now);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use crate::http::current_request::CurrentRequest;
 use crate::http::problem::Problem;
 
 /// Up to this many bytes are worked on at once, because going to another thread takes longer.
@@ -31,9 +32,12 @@ impl CpuPool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let turn = self.0.clone().acquire_owned().await;
-        let span = tracing::Span::current();
+        let current = CurrentRequest::now();
         let done = spawn_blocking(move || {
-            let done = span.in_scope(work);
+            let done = match current {
+                Some(current) => current.around(work),
+                None => work(),
+            };
             drop(turn);
             done
         });

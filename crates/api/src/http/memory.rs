@@ -89,6 +89,11 @@ impl MemoryBudget {
         Self { bytes_max, in_use, reclaim, returned, log_limiter }
     }
 
+    /// The bytes in use, and the most.
+    pub(crate) fn used_and_budget(&self) -> (usize, usize) {
+        (self.in_use.lock().bytes, self.bytes_max)
+    }
+
     /// The most that counts for one request.
     const fn request_max(&self) -> usize {
         self.bytes_max / 8 * 5

@@ -1,5 +1,5 @@
-//! The middleware around every request: its id, the rendering of problems, the charset of JSON, and
-//! panics. No route is known here. Invariant: every response has an
+//! The middleware around every request: its id, its line in the log, the rendering of problems, the
+//! charset of JSON, and panics. No route is known here. Invariant: every response has an
 //! `X-Request-Id`, every error is in problem form, and JSON names its charset.
 
 use std::any::Any;
@@ -12,12 +12,15 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
-use tracing::Instrument;
 
+use crate::config::ApiConfig;
+use crate::http::access_log::{AccessLine, Facts, follow};
 use crate::http::cpu::CpuPool;
+use crate::http::current_request::CurrentRequest;
 use crate::http::format::{PROBLEM, utf8_type};
 use crate::http::problem::Problem;
 use crate::http::request_id::new_request_id;
+use crate::metrics::RequestCounts;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id that the server accepts from a caller.
@@ -35,9 +38,18 @@ pub(crate) struct EmptySegment;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallersFile;
 
-/// Sets the request id, and renders the problem that a handler returns.
+/// The parts of the state that the outermost middleware needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Outermost {
+    pub(crate) config: Arc<ApiConfig>,
+    pub(crate) counts: Arc<RequestCounts>,
+    pub(crate) cpu: CpuPool,
+}
+
+/// Sets the request id, writes the line of the request, and renders the problem that a handler
+/// returns.
 pub(crate) async fn request_id(
-    State(cpu): State<CpuPool>,
+    State(own): State<Outermost>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -46,20 +58,28 @@ pub(crate) async fn request_id(
     }
     let id = valid_id(request.headers()).unwrap_or_else(new_request_id);
     let head = *request.method() == Method::HEAD;
-    let span = tracing::info_span!(
-        "request",
-        id = id.to_str().unwrap_or_default(),
-        method = %request.method(),
-        path = request.uri().path(),
-    );
+    let current = CurrentRequest::new(&id, &request);
+    let line = AccessLine::begin(&current, &mut request, |request| {
+        own.config.trusted_proxies.client_of(request)
+    });
+    Facts::note_route(&request);
+    let response = current.clone().during(answer(own, request, next, id)).await;
+    follow(current, line, head, response)
+}
+
+async fn answer(own: Outermost, request: Request, next: Next, id: HeaderValue) -> Response {
+    let head = *request.method() == Method::HEAD;
     let mut response = match check_transfer_coding(request.headers()) {
-        Ok(()) => next.run(request).instrument(span.clone()).await,
+        Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
+        if let Some(reason) = problem.refusal() {
+            own.counts.add_refused(reason);
+        }
         let text = id.to_str().unwrap_or_default().to_owned();
         let body = if problem.faults_count() > FAULTS_INLINE_MAX {
-            cpu.run(move || problem.body(&text)).await.unwrap_or_default()
+            own.cpu.run(move || problem.body(&text)).await.unwrap_or_default()
         } else {
             problem.body(&text)
         };
@@ -75,7 +95,6 @@ pub(crate) async fn request_id(
         *kind = HeaderValue::from_static(with_charset);
     }
     response.headers_mut().insert(X_REQUEST_ID, id);
-    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     response
 }
 

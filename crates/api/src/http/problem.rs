@@ -12,6 +12,8 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
+use crate::http::refusal::Refusal;
+
 /// `Retry-After` of an answer that the server cannot give now, in seconds.
 const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
 /// `Retry-After` of a request that finds no memory, in seconds.
@@ -58,12 +60,13 @@ pub(crate) struct Problem {
     /// The task that retries or runs the one that was to be retried or run.
     taken_by: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    refusal: Option<Refusal>,
 }
 
 impl Problem {
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        let (detail, headers) = (detail.into(), Vec::new());
-        Self { code, detail, faults: Vec::new(), taken_by: None, headers }
+        let (detail, headers, refusal) = (detail.into(), Vec::new(), Refusal::of(code));
+        Self { code, detail, faults: Vec::new(), taken_by: None, headers, refusal }
     }
 
     /// The refusal of a request with these faults, at least one. The first one sets code and
@@ -161,6 +164,17 @@ impl Problem {
         Self::new(ErrorCode::QuotaExceeded, detail).retry_after(RETRY_QUOTA_SECONDS)
     }
 
+    /// The limit that it names is this one.
+    pub(crate) const fn because(mut self, refusal: Refusal) -> Self {
+        self.refusal = Some(refusal);
+        self
+    }
+
+    /// The limit, if the request was refused because of one.
+    pub(crate) const fn refusal(&self) -> Option<Refusal> {
+        self.refusal
+    }
+
     /// Adds `Retry-After`, in seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
@@ -246,7 +260,8 @@ impl From<StoreError> for Problem {
             StoreError::NoMemory => {
                 let detail = "the memory that the server has for requests is used up now; try \
                               again, with fewer requests at once or a smaller page-size";
-                Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_MEMORY_SECONDS)
+                let problem = Self::new(ErrorCode::Unavailable, detail).because(Refusal::Memory);
+                problem.retry_after(RETRY_MEMORY_SECONDS)
             }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
             StoreError::NotWritten(cause) => {

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -43,6 +44,7 @@ struct Inner {
     certificate: PathBuf,
     key: PathBuf,
     in_use: Mutex<InUse>,
+    reload_failures: AtomicU64,
 }
 
 struct InUse {
@@ -145,7 +147,13 @@ impl Tls {
             certificate: certificate.to_owned(),
             key: key.to_owned(),
             in_use,
+            reload_failures: AtomicU64::new(0),
         })))
+    }
+
+    /// How many new certificates could not be used.
+    pub(crate) fn reload_failures(&self) -> u64 {
+        self.0.reload_failures.load(Ordering::Relaxed)
     }
 
     /// Makes a handshake with the certificate in use. A caller that speaks HTTP in clear gets an
@@ -184,7 +192,7 @@ impl Tls {
     /// that cannot be used are reported by the second look that finds them. Returns them with
     /// the number of looks.
     fn look(&self, unusable: Option<(Fingerprint, u8)>) -> Option<(Fingerprint, u8)> {
-        let Inner { certificate, key, in_use } = &*self.0;
+        let Inner { certificate, key, in_use, reload_failures } = &*self.0;
         let files = Files::read(certificate, key);
         let found = files.fingerprint();
         if found == in_use.lock().files {
@@ -199,6 +207,7 @@ impl Tls {
             }
             Err(reason) => {
                 if looks == 1 {
+                    reload_failures.fetch_add(1, Ordering::Relaxed);
                     tracing::warn!(%reason, "the new certificate is unusable; the old one stays");
                 }
                 Some((found, looks.saturating_add(1)))
@@ -310,6 +319,7 @@ mod tests {
         assert_eq!(other.map(|(_, looks)| looks), Some(1), "another fault is another line");
         folder.write("key.pem", &signing_key.serialize_pem());
         assert_eq!(tls.look(other), None);
+        assert_eq!(tls.reload_failures(), 1, "one was reported");
         assert!(!Arc::ptr_eq(&first, &config(&tls)), "both are new and fit");
     }
 }

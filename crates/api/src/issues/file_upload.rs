@@ -14,6 +14,7 @@ use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
 use crate::http::auth::Caller;
+use crate::http::current_request::carried;
 use crate::http::form::Files;
 use crate::http::problem::{FAULTS_MAX, Fault, Problem};
 use crate::http::random::random_u64;
@@ -219,11 +220,11 @@ impl Drop for FileUpload {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (store, domain) = (self.state.store.clone(), self.caller.domain_id);
         let unclaimed = std::mem::take(&mut self.unclaimed);
-        runtime.spawn(async move {
+        runtime.spawn(carried(async move {
             if let Err(error) = store.discard_attachments(domain, unclaimed).await {
                 tracing::info!(%error, "staged files could not be discarded; a purge removes them \
                                         later");
             }
-        });
+        }));
     }
 }

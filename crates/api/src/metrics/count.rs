@@ -3,10 +3,11 @@
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::Method;
 use tokio::time::Instant;
 
 use super::request_counts::RequestLabels;
+use crate::http::access_log::Facts;
+use crate::http::current_request::method_name;
 use crate::state::AppState;
 
 /// A request that is being answered. Dropping the timer counts the request, so that it is counted
@@ -32,10 +33,11 @@ impl Drop for RequestTimer {
 /// Counts the requests of all routes.
 pub(crate) async fn count(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str);
+    Facts::note_route(&request);
     let mut timer = RequestTimer {
         state,
         route: route.to_owned(),
-        method: method(request.method()),
+        method: method_name(request.method()),
         begun: Instant::now(),
         status: None,
     };
@@ -48,10 +50,4 @@ pub(crate) async fn count(State(state): State<AppState>, request: Request, next:
         500.. => "5xx",
     });
     response
-}
-
-/// The method as a label. Callers choose methods freely, so all unknown ones share a label.
-fn method(method: &Method) -> &'static str {
-    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }

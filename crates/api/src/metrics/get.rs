@@ -15,6 +15,7 @@ use crate::http::auth::require_any_key;
 use crate::http::base_url::{BaseUrl, TrustedProxies};
 use crate::http::peer::PeerAddress;
 use crate::http::problem::Problem;
+use crate::http::tls::Tls;
 use crate::state::AppState;
 
 /// Headers that a proxy adds.
@@ -53,6 +54,7 @@ pub(crate) async fn get(
 pub(crate) async fn get_open(State(state): State<AppState>) -> Response {
     let mut out = MetricsText::default();
     state.request_counts.write(&mut out);
+    write_room(&state, &mut out);
     let limit = Duration::from_secs(STORE_SECONDS_MAX);
     let store = tokio::time::timeout(limit, state.store.metrics()).await;
     out.head("caseload_store_up", "gauge", "Whether the store answered.");
@@ -73,6 +75,24 @@ pub(crate) async fn get_open(State(state): State<AppState>) -> Response {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     (headers, out.0).into_response()
+}
+
+/// How full the server is, and whether its certificate follows its files.
+fn write_room(state: &AppState, out: &mut MetricsText) {
+    let (open, open_max) = state.slots.open_and_max();
+    let (used, budget) = state.memory.used_and_budget();
+    let failures = state.config.tls.as_ref().map_or(0, Tls::reload_failures);
+    for (name, kind, help, value) in [
+        ("http_connections", "gauge", "Connections of callers.", open as u64),
+        ("http_connections_max", "gauge", "The most connections at a time.", open_max as u64),
+        ("memory_budget_used_bytes", "gauge", "Memory of connections and requests.", used as u64),
+        ("memory_budget_bytes", "gauge", "The most memory for them.", budget as u64),
+        ("tls_reload_failures_total", "counter", "New certificates that are unusable.", failures),
+    ] {
+        let name = format!("caseload_{name}");
+        out.head(&name, kind, help);
+        out.line(&name, "", value);
+    }
 }
 
 fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {

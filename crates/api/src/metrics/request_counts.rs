@@ -2,6 +2,7 @@
 //! then no domain name and no record id becomes a label, and there are few labels.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use caseload_store::DurationCounts;
@@ -9,12 +10,14 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::text::MetricsText;
+use crate::http::refusal::Refusal;
 
 /// Requests since the server started.
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
     started: Instant,
     requests: Mutex<BTreeMap<RequestLabels, DurationCounts>>,
+    refused: [AtomicU64; Refusal::ALL.len()],
 }
 
 /// A route, its method and the status class of the answer.
@@ -27,7 +30,7 @@ pub(super) struct RequestLabels {
 
 impl Default for RequestCounts {
     fn default() -> Self {
-        Self { started: Instant::now(), requests: Mutex::default() }
+        Self { started: Instant::now(), requests: Mutex::default(), refused: Default::default() }
     }
 }
 
@@ -44,6 +47,11 @@ impl RequestCounts {
         self.add(labels, Duration::ZERO);
     }
 
+    /// Counts a request that was refused because of a limit.
+    pub(crate) fn add_refused(&self, reason: Refusal) {
+        self.refused[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn write(&self, out: &mut MetricsText) {
         out.head("caseload_build_info", "gauge", "The version of the program.");
         let version = env!("CARGO_PKG_VERSION");
@@ -56,6 +64,12 @@ impl RequestCounts {
             let RequestLabels { route, method, status } = kind;
             let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
             out.histogram(name, &labels, times);
+        }
+        let name = "caseload_http_requests_refused_total";
+        out.head(name, "counter", "Requests refused because of a limit, with 429 or 503.");
+        for (reason, count) in Refusal::ALL.iter().zip(&self.refused) {
+            let labels = format!("reason=\"{}\"", reason.as_str());
+            out.line(name, &labels, count.load(Ordering::Relaxed));
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use caseload_api::ApiConfig;
+use caseload_store::StoreError;
 use caseload_teststore::{Backend, on_each_store};
 use reqwest::Method;
 
@@ -71,6 +73,49 @@ async fn requests_are_counted_by_route_method_and_class() {
 }
 
 #[tokio::test]
+async fn refused_requests_are_counted_by_the_limit_that_they_met() {
+    let config = ApiConfig { rate_limit: 4, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    server.get("/v1/acme/issues").await;
+    server.store.fail(|| StoreError::NoMemory);
+    server.get("/v1/acme/issues").await;
+    server.store.fail(|| StoreError::Closed);
+    server.get("/v1/acme/issues").await;
+    server.store.fail(|| StoreError::DeadlinePassed);
+    for _ in 0..3 {
+        server.get("/v1/acme/issues").await;
+    }
+    let found = figures(&scrape(&server).await);
+    let refused =
+        |reason| found[&format!("caseload_http_requests_refused_total{{reason=\"{reason}\"}}")];
+    for (reason, count) in [
+        ("rate", 2.0),
+        ("quota", 0.0),
+        ("queue", 0.0),
+        ("memory", 1.0),
+        ("connections", 0.0),
+        ("deadline", 1.0),
+        ("unavailable", 1.0),
+    ] {
+        assert!((refused(reason) - count).abs() < f64::EPSILON, "{reason}: {}", refused(reason));
+    }
+}
+
+#[tokio::test]
+async fn connections_and_memory_are_shown_with_their_limits() {
+    let config = ApiConfig { memory_bytes: 64 << 20, connections_max: 100, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    let found = figures(&scrape(&server).await);
+    assert_eq!(found.get("caseload_http_connections_max"), Some(&100.0));
+    assert_eq!(found.get("caseload_memory_budget_bytes"), Some(&f64::from(64 << 20)));
+    assert_eq!(found.get("caseload_tls_reload_failures_total"), Some(&0.0));
+    let (open, used) =
+        (found["caseload_http_connections"], found["caseload_memory_budget_used_bytes"]);
+    assert!((1.0..=9.0).contains(&open), "{open}");
+    assert!((24_576.0..1e6).contains(&used), "{used}");
+}
+
+#[tokio::test]
 async fn metrics_show_no_data_of_a_domain() {
     let server = Server::start().await;
     for path in
@@ -130,7 +175,7 @@ async fn tasks_entries_and_commits_are_counted() {
 }
 
 async fn waiting_tasks_are_counted() {
-    let real = RealServer::without_runner(caseload_api::ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
     let mut path = String::new();
     for _ in 0..4 {

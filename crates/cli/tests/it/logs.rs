@@ -1,4 +1,5 @@
-//! The log: the end of each task and each change by an administrator is a line at `info`.
+//! The log: the end of each request, of each task and each change by an administrator is a line at
+//! `info`.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -168,4 +169,101 @@ fn each_change_by_an_administrator_is_a_line_at_info_without_the_key() {
 
     let quiet = workdir.run(&["domain", "create", "quiet"]);
     assert_eq!(String::from_utf8(quiet.stderr).unwrap(), "created domain quiet\n");
+}
+
+/// Sends a request and returns the whole answer.
+fn ask(server: &Server<'_>, request: &str) -> String {
+    let mut stream =
+        std::net::TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
+    let rest = "\r\nHost: x\r\nConnection: close\r\n";
+    stream.write_all(request.replacen("\r\n", rest, 1).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_end_of_each_request_is_a_line_at_info_without_query_and_key() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+    let list = workdir.good(&["key", "list", "--domain", "acme"]);
+    let key_id = list.split('\t').next().unwrap();
+    let flags = ["--log", "warn,access=info", "--log-format", "json"];
+    let proxy = ["--trusted-proxy", "127.0.0.1"];
+    let serve = [&["serve", "--listen", "127.0.0.1:0"], &flags[..], &proxy].concat();
+    let server = Server::spawn(&workdir, key.clone(), workdir.caseload(&serve));
+    let head = format!(
+        "Authorization: Bearer {key}\r\nX-Request-Id: mine\r\nX-Forwarded-For: 192.0.2.7\r\n"
+    );
+    let answer = ask(&server, &format!("GET /v1/acme/issues/?tags=ada HTTP/1.1\r\n{head}\r\n"));
+    let body = answer.split_once("\r\n\r\n").unwrap().1.len();
+    let form = "title=a&message-body=b";
+    let post = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}", 22);
+    ask(&server, &format!("POST /v1/acme/issues HTTP/1.1\r\n{head}{post}\r\n\r\n{form}"));
+    ask(&server, "GET /v1/acme/issues HTTP/1.1\r\n\r\n");
+    ask(&server, "HEAD /healthz HTTP/1.1\r\n\r\n");
+    let found = lines(&server, "a request ended", 4);
+    let line = |at: usize, name: &str| {
+        let line = &found[at];
+        [line, &line["fields"]].into_iter().find_map(|map| map.get(name)).cloned()
+    };
+    for (at, name, value) in [
+        (0, "level", Value::from("INFO")),
+        (0, "target", "access".into()),
+        (0, "request_id", "mine".into()),
+        (0, "method", "GET".into()),
+        (0, "path", "/v1/acme/issues/".into()),
+        (0, "route", "/v1/{domain}/issues".into()),
+        (0, "domain", "acme".into()),
+        (0, "key", key_id.into()),
+        (0, "client", "192.0.2.7".into()),
+        (0, "status", 200.into()),
+        (0, "sent", body.into()),
+        (0, "received", 0.into()),
+        (1, "method", "POST".into()),
+        (1, "received", form.len().into()),
+        (2, "status", 401.into()),
+        (2, "client", "127.0.0.1".into()),
+        (3, "method", "HEAD".into()),
+        (3, "sent", 0.into()),
+        (3, "route", "/healthz".into()),
+    ] {
+        assert_eq!(line(at, name), Some(value), "{at} {name}: {}", found[at]);
+    }
+    for line in &found {
+        let fields = &line["fields"];
+        assert!(fields["duration_ms"].as_u64().is_some_and(|ms| ms < 60_000), "{line}");
+        assert!(fields.get("cut").is_none(), "{line}");
+    }
+    assert_eq!((line(2, "key"), line(2, "domain")), (None, None), "{}", found[2]);
+    let log = server.log();
+    for secret in [&key, "ada", "the server has started"] {
+        assert!(!log.contains(secret), "{secret} is in {log}");
+    }
+}
+
+#[test]
+fn by_default_a_warning_names_its_request_and_no_request_has_a_line_of_its_own() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+    for (format, named) in [
+        ("text", r#" request_id="mine" method=GET path="/v1/acme/issues""#),
+        ("json", r#","request_id":"mine","method":"GET","path":"/v1/acme/issues"}"#),
+    ] {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", format];
+        let server = Server::spawn(&workdir, key.clone(), workdir.caseload(&args));
+        ask(&server, "GET /v1/acme/issues?tags=ada HTTP/1.1\r\nX-Request-Id: mine\r\n\r\n");
+        let begun = Instant::now();
+        while !server.log().contains("did not authenticate") {
+            assert!(begun.elapsed() < PATIENCE, "{}", server.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let log = server.log();
+        let line = log.lines().find(|line| line.contains("did not authenticate")).unwrap();
+        assert!(line.ends_with(named), "{line}");
+        assert!(format == "text" || serde_json::from_str::<Value>(line).is_ok(), "{line}");
+        assert!(!log.contains("a request ended") && !log.contains("ada"), "{log}");
+    }
 }

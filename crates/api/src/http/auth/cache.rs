@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::credentials::Credential;
+use crate::http::current_request::carried;
 use crate::http::log_limiter::{Event, LogLimiter, Origin};
 
 /// How long a look-up is valid. It is below the promised 5 s, so that requests in flight when a key
@@ -134,11 +135,11 @@ impl KeyCache {
             return;
         }
         let (store, domain, id) = (store.clone(), grant.domain, grant.key.id.clone());
-        tokio::spawn(async move {
+        tokio::spawn(carried(async move {
             if let Err(error) = store.touch_key(domain, &id, minute).await {
                 tracing::warn!(%error, key = id, "the last use of a key could not be written");
             }
-        });
+        }));
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<Credential, Entry>) -> T) -> T {

@@ -2,7 +2,6 @@
 //! It runs before any byte of the body is read. Invariant: a handler below these paths runs only
 //! for a working key of the domain in the path, within the limit of the key.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -18,11 +17,13 @@ use super::caller::Caller;
 use super::cookie::{credential_of, has_session};
 use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
+use crate::http::access_log::Facts;
 use crate::http::connection::Slot;
 use crate::http::log_limiter::{Event, Origin};
 use crate::http::middleware::EmptySegment;
 use crate::http::peer::PeerAddress;
 use crate::http::problem::{NO_SUCH_KEY, Problem};
+use crate::http::refusal::Refusal;
 use crate::http::same_site;
 use crate::state::AppState;
 
@@ -52,6 +53,7 @@ pub(crate) async fn guard(
             return Ok(response);
         }
     };
+    Facts::note_caller(&request, &grant);
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.refusal();
     let is_admitted = has_place(&request, &grant, refusal.is_some());
@@ -135,7 +137,8 @@ fn no_connection_left(state: &AppState, grant: &KeyGrant) -> Problem {
     }
     let detail = "the domain has as many connections as it may have, and none of them is idle; use \
                   fewer at a time and try again";
-    Problem::unavailable(detail).header(header::CONNECTION, HeaderValue::from_static("close"))
+    let problem = Problem::unavailable(detail).because(Refusal::Connections);
+    problem.header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// Logs a request that did not authenticate, with the address that it came from. If the store could
@@ -152,18 +155,11 @@ pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem
     };
     tracing::warn!(
         peer = %peer.0,
-        client = %client_of(state, request),
+        client = %state.config.trusted_proxies.client_of(request),
         status = problem.status(),
         left_out,
         "a request did not authenticate"
     );
-}
-
-/// The address of the client, as far as trusted proxies name it.
-pub(crate) fn client_of(state: &AppState, request: &Request) -> IpAddr {
-    let peer = request.extensions().get::<PeerAddress>();
-    let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
-    state.config.trusted_proxies.client(request.headers(), peer)
 }
 
 /// The answers of a domain are for its caller alone: no cache stores them, and no browser guesses

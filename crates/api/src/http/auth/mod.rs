@@ -14,7 +14,6 @@ pub(crate) use caller::Caller;
 pub(crate) use cookie::{session_cookie, session_of};
 pub(crate) use credentials::{Credential, key_hash};
 pub(crate) use guard::{
-    authenticate, client_of, guard, log_failure, log_over_limit, require_any_key,
-    require_working_key,
+    authenticate, guard, log_failure, log_over_limit, require_any_key, require_working_key,
 };
 pub(crate) use rate::RateLimiter;

@@ -1,13 +1,16 @@
 //! The settings of the operator about the address of the server: its public URL, and the proxies
 //! whose word about the address and about clients is taken.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use axum::extract::Request;
 use http::HeaderMap;
 use ipnet::IpNet;
 use url::Url;
+
+use crate::http::peer::PeerAddress;
 
 /// A public URL, without a slash at its end. It may have a path, which a proxy removes before it
 /// passes a request on.
@@ -75,8 +78,15 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The address of the client by the word of trusted proxies, for the log; else that of `peer`.
-    pub(crate) fn client(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+    /// The address of the client of a request, as far as trusted proxies name it.
+    pub(crate) fn client_of(&self, request: &Request) -> IpAddr {
+        let peer = request.extensions().get::<PeerAddress>();
+        let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+        self.client(request.headers(), peer)
+    }
+
+    /// The address of the client by the word of trusted proxies; else that of `peer`.
+    pub(super) fn client(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
         let fields = headers.get_all("x-forwarded-for").iter().rev();
         let texts = fields.filter_map(|field| field.to_str().ok());
         let mut client = peer;

@@ -42,6 +42,7 @@ pub(crate) use timing::TimeLimits;
 use crate::http::log_limiter::{Event, LogLimiter, Origin};
 use crate::http::memory::MemoryBudget;
 use crate::http::peer::{OverTls, PeerAddress};
+use crate::http::refusal::Refusal;
 use crate::http::tls::{HTTP2, Tls};
 use crate::metrics::RequestCounts;
 use body::ObservedBody;
@@ -147,6 +148,7 @@ async fn serve_requests<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         exchange: exchange.clone(),
         slot,
         memory: is_http2.then(|| shared.memory.clone()),
+        counts: shared.counts.clone(),
         is_tls: shared.tls.is_some(),
     };
     let service = service_fn(move |request| requests.answer(request));
@@ -177,6 +179,7 @@ struct Requests {
     slot: Arc<Slot>,
     /// The budget for each request of an HTTP/2 connection.
     memory: Option<Arc<MemoryBudget>>,
+    counts: Arc<RequestCounts>,
     is_tls: bool,
 }
 
@@ -209,6 +212,7 @@ impl Requests {
         request.extensions_mut().insert(self.slot.clone());
         let bytes = stream_bytes(&request);
         let (memory, service) = (self.memory.clone(), self.service.clone());
+        let counts = self.counts.clone();
         async move {
             let answer = match memory {
                 Some(budget) => match budget.take(None, bytes).await {
@@ -216,7 +220,10 @@ impl Requests {
                         exchange.hold(number, memory);
                         service.call(request).await?
                     }
-                    Err(problem) => problem.into_response(),
+                    Err(problem) => {
+                        counts.add_refused(Refusal::Memory);
+                        problem.into_response()
+                    }
                 },
                 None => service.call(request).await?,
             };

@@ -103,6 +103,12 @@ impl Slots {
         Self { max, per_address: max, per_domain: max, open: Mutex::default(), log_limiter }
     }
 
+    /// How many connections are open, and the most.
+    pub(crate) fn open_and_max(&self) -> (usize, usize) {
+        let open = self.open.lock();
+        (open.strangers.len() + open.admitted, self.max)
+    }
+
     /// The connections that always stay free for newcomers.
     fn newcomers(&self) -> usize {
         (self.max / 8).clamp(1, NEWCOMERS_MAX)

@@ -19,6 +19,7 @@ mod samples;
 mod secret;
 mod server;
 mod store;
+mod supervisor;
 mod tls;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use caseload_location::StoreLocation;
 use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
 
 use crate::failure::Failure;
+use crate::supervisor::tell_waiting;
 
 /// The help text of `--store`.
 pub(crate) const STORE_HELP: &str = "The store: sqlite:PATH or postgres://USER@HOST/DATABASE";
@@ -46,6 +47,7 @@ pub(crate) async fn open_for_server(
                 begun.elapsed().as_secs()
             )));
         }
+        tell_waiting(location, &reason, patience.saturating_sub(begun.elapsed()));
         tracing::warn!(store = %location, reason, "the store does not answer yet; trying again");
         tokio::time::sleep(pause).await;
         pause = (2 * pause).min(PAUSE_MAX);

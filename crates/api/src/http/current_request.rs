@@ -1,6 +1,6 @@
 //! The request that the running task works on, for the log: each line that is written while a
 //! request is worked on has its id, method and path. A task that is started for a request carries
-//! it on with [`carried`]. The query of a request is no part of it, because callers search by names
+//! it on with [`carried`]. The query of a request is left out, because callers search by names
 //! and addresses of people.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ tokio::task_local! {
     static CURRENT: Arc<CurrentRequest>;
 }
 
-/// What the log says about a request.
+/// The parts of a request that the log names.
 #[derive(Debug)]
 pub struct CurrentRequest {
     pub id: Box<str>,

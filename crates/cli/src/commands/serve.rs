@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
+use caseload_location::StoreLocation;
 use caseload_model::key::Access;
 use caseload_store::Store;
 use clap::Args;
@@ -15,8 +16,9 @@ use crate::args::{StoreArgs, parse_listen};
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
 use crate::printer::note;
-use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads};
+use crate::server::{LEASE_SECONDS, Server, StopSignals, on_threads};
 use crate::store::open_for_server;
+use crate::supervisor::{self, PassedSockets};
 use crate::tls::{InClearArg, TlsArgs};
 
 /// The ways to serve beyond loopback.
@@ -188,36 +190,37 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
+    let passed = PassedSockets::take()?;
     let patience = Duration::from_secs(args.store_wait);
     let tls = args.tls.load()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let connections = args.limits.connections(tls.is_some())?;
     on_threads(async {
         if tls.is_none() && args.links.trusted_proxy.is_empty() {
-            args.in_clear.check(&args.listen, WAYS).await?;
+            args.in_clear.check(&passed.address(&args.listen), WAYS).await?;
         }
+        supervisor::start_watchdog();
         let mut signals = StopSignals::listen()?;
         let store = tokio::select! {
             store = open_for_server(&args.store.store, patience) => store?,
             () = signals.wait() => return Ok(Done::Good),
         };
-        let listener = bind(&args.listen).await?;
-        let admin = match &args.admin_listen {
-            Some(address) => Some(bind(address).await?),
-            None => None,
-        };
+        let (listener, admin) =
+            passed.listeners(&args.listen, args.admin_listen.as_deref()).await?;
         let mut config = args.limits.config(connections);
         args.links.add_to(&mut config);
         config.tls = tls;
         config.has_admin_address = admin.is_some();
-        let console_store = store.clone();
+        let store_of_notes = store.clone();
         let server =
             Server::start(store, (listener, admin), config, Duration::from_secs(args.lease))?;
         let address = format!("{scheme}://{}", server.address());
+        supervisor::tell_ready(&format!("serving on {address}"));
         note(format_args!("listening on {address}"));
         if let Some(address) = server.admin_address() {
             note(format_args!("health and metrics on http://{address}"));
         }
+        note_start(&args.store.store, store_of_notes.as_ref(), &address).await;
         note(format_args!(
             "memory budget {} MiB, without the page caches of the store; up to {connections} \
              connections",
@@ -225,12 +228,22 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
         ));
         if std::io::stderr().is_terminal() {
             let public = args.links.public_url.as_ref().map(ToString::to_string);
-            note_console(console_store.as_ref(), &public.unwrap_or(address)).await?;
+            note_console(store_of_notes.as_ref(), &public.unwrap_or(address)).await?;
         }
         signals.wait().await;
+        supervisor::tell_stopping();
         server.stop().await?;
         Ok(Done::Good)
     })
+}
+
+/// Says in one line the version, the store and the address.
+async fn note_start(location: &StoreLocation, store: &dyn Store, address: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    let domains = store.domains().await.map_or(0, |domains| domains.len());
+    let what = if domains == 1 { "domain" } else { "domains" };
+    note(format_args!("caseload {version} serves {location} with {domains} {what} on {address}"));
+    tracing::info!(version, store = %location, domains, address, "the server has started");
 }
 
 /// Prints how to open the console: by a link if there is one domain.

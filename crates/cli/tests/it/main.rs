@@ -33,4 +33,5 @@ mod replicas;
 mod serve;
 mod sizes;
 mod status;
+mod supervisor;
 mod tls;

@@ -94,7 +94,7 @@ fn the_log_is_text_or_json_on_standard_error() {
         let mut command = workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]);
         command.env("CASELOAD_LOG", "debug").env("CASELOAD_LOG_FORMAT", format);
         let output = log_of_a_start(command);
-        let own = ["listening on ", "memory budget "];
+        let own = ["listening on ", "caseload ", "memory budget "];
         let logged = |line: &&str| !own.iter().any(|begin| line.starts_with(begin));
         for line in output.lines().filter(logged) {
             assert!(line.starts_with(first), "{format}: {line}");
@@ -113,12 +113,15 @@ fn said(server: &Server<'_>, text: &str) {
 }
 
 #[test]
-fn the_start_says_how_much_memory_and_how_many_connections_there_are() {
+fn the_start_says_what_it_serves_and_how_much_memory_and_how_many_connections_there_are() {
     let workdir = Workdir::new();
     let key = workdir.serve().key.clone();
     let serve =
         |args: &[&str]| workdir.caseload(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
     let server = Server::spawn(&workdir, key.clone(), serve(&[]));
+    let url = &server.url;
+    let (version, store) = (env!("CARGO_PKG_VERSION"), "sqlite:caseload-data/caseload.db");
+    said(&server, &format!("caseload {version} serves {store} with 1 domain on {url}\n"));
     said(&server, "memory budget 512 MiB, without the page caches of the store; up to ");
     drop(server);
     let server =

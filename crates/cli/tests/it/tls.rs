@@ -9,7 +9,7 @@ use crate::common::{Server, Workdir, transcript_of};
 
 /// Writes an authority to `ca.pem`, and a certificate of the loopback address that it signed, with
 /// its key and the key of another one.
-fn write_files(workdir: &Workdir) {
+pub(crate) fn write_files(workdir: &Workdir) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();

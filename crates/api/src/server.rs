@@ -1,7 +1,7 @@
 //! The listener: it accepts connections, serves HTTP on each, and ends them in order. A server
-//! that is asked to stop takes no new connections, closes idle connections at once, and lets the
-//! requests in flight finish, which no longer wait for tasks. After [`SHUTDOWN_SECONDS_MAX`] it
-//! cuts the remaining connections.
+//! that is asked to stop takes no new connections, awaits the first request of those that it has just
+//! accepted, closes idle connections at once, and lets the requests in flight finish, which no
+//! longer wait for tasks. After [`SHUTDOWN_SECONDS_MAX`] it cuts the remaining connections.
 
 use std::io;
 use std::sync::Arc;
@@ -13,13 +13,15 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::http::connection::{self, Exchange, Protocols, Shared, Slots, TimeLimits};
+use crate::http::connection::{self, Exchange, NEWCOMER_FOR, Protocols, Shared, Slots, TimeLimits};
 use crate::http::tls::Tls;
 use crate::router::{admin_router, router};
 use crate::state::AppState;
 
 /// How long requests in flight may take once the server has been asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
+/// How often a server that stops looks for connections whose first request is on the way.
+const NEWCOMERS_LOOK_MS: u64 = 5;
 /// Pause after a failed accept: the missing resource (file handles, memory) may become free.
 const ACCEPT_PAUSE_MS: u64 = 50;
 
@@ -103,6 +105,12 @@ async fn accept(
         }
     }
     drop(listener);
+    let newcomers = async {
+        while slots.have_newcomers() {
+            tokio::time::sleep(Duration::from_millis(NEWCOMERS_LOOK_MS)).await;
+        }
+    };
+    let _ = tokio::time::timeout(NEWCOMER_FOR, newcomers).await;
     stop();
     let limit = Duration::from_secs(SHUTDOWN_SECONDS_MAX);
     if tokio::time::timeout(limit, graceful.shutdown()).await.is_err() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use caseload_api::SHUTDOWN_SECONDS_MAX;
 use reqwest::Response;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
@@ -30,8 +31,25 @@ async fn refuses_connections(clock: &mut StillClock, address: SocketAddr) {
 async fn an_idle_server_stops_at_once() {
     let server = Server::start().await;
     assert_eq!(server.get("/healthz").await.status(), 200);
-    let _open = TcpStream::connect(server.address).await.unwrap();
     StillClock::new().at_once(server.stop()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_awaits_the_first_request_of_a_new_connection_for_a_second() {
+    let server = Server::start().await;
+    let _silent = TcpStream::connect(server.address).await.unwrap();
+    let mut late = TcpStream::connect(server.address).await.unwrap();
+    assert_eq!(server.get("/healthz").await.status(), 200);
+    let (mut clock, address) = (StillClock::new(), server.address);
+    let stopping = server.stop();
+    refuses_connections(&mut clock, address).await;
+    late.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let mut head = [0; 12];
+    clock.at_once(late.read_exact(&mut head)).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    assert!(!stopping.is_finished());
+    clock.pass(Duration::from_secs(1)).await;
+    clock.at_once(stopping).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{PATIENCE, Server, Workdir, transcript_of};
@@ -157,6 +159,37 @@ fn requests_to_a_passed_socket_wait_for_the_next_server() {
         server = start();
         between.into_iter().for_each(assert_answered);
     }
+}
+
+#[test]
+fn no_request_to_a_passed_socket_is_lost_while_servers_follow_one_another() {
+    let workdir = Workdir::new();
+    let key = workdir.serve().key.clone();
+    let (listener, address) = bound("127.0.0.1:0");
+    let plain = workdir.caseload(&["serve", "--listen", "127.0.0.1:1"]);
+    let start =
+        || Server::spawn(&workdir, key.clone(), passing(&plain, vec![copy_of(&listener)], ""));
+    let is_over = AtomicBool::new(false);
+    let asked = thread::scope(|scope| {
+        let ask_on = || {
+            let mut asked = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                assert_answered(ask(address));
+                asked += 1;
+            }
+            asked
+        };
+        let callers = [scope.spawn(ask_on), scope.spawn(ask_on), scope.spawn(ask_on)];
+        let mut server = start();
+        for _ in 0..4 {
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(server.terminate().0.code(), Some(0));
+            server = start();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        callers.map(|caller| caller.join().unwrap()).iter().sum::<usize>()
+    });
+    assert!(asked > 50, "{asked}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! the requests of an HTTP/2 connection, of which several are open at a time.
 
 use std::task::Waker;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -49,10 +50,14 @@ impl State {
     }
 }
 
+/// How long after its start the first request of a connection is expected.
+pub(crate) const NEWCOMER_FOR: Duration = Duration::from_secs(1);
+
 /// The shared state of the stream and the service of one connection.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     state: Mutex<State>,
+    opened_at: Instant,
     /// The connection has to end, because others need its place or its memory.
     ended: Notify,
 }
@@ -64,17 +69,23 @@ pub(crate) struct TooSlow;
 
 impl Exchange {
     pub(crate) fn new(limits: TimeLimits) -> Self {
+        let opened_at = Instant::now();
         let state = Mutex::new(State {
             requests: 0,
             is_body_open: false,
             answer: Answer::Sent,
             head_bytes: 0,
-            timing: Timing::new(limits, Instant::now()),
+            timing: Timing::new(limits, opened_at),
             body_reader: None,
             is_cut: false,
             streams: None,
         });
-        Self { state, ended: Notify::new() }
+        Self { state, opened_at, ended: Notify::new() }
+    }
+
+    /// Whether the first request is on the way, as far as a server can know.
+    pub(super) fn is_new(&self) -> bool {
+        self.opened_at.elapsed() < NEWCOMER_FOR && self.state.lock().requests == 0
     }
 
     /// The client has chosen HTTP/2.

@@ -34,7 +34,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-pub(crate) use exchange::{Exchange, TooSlow};
+pub(crate) use exchange::{Exchange, NEWCOMER_FOR, TooSlow};
 pub use room::connections_within;
 pub(crate) use slots::{Slot, Slots};
 pub(crate) use timing::TimeLimits;

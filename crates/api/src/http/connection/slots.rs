@@ -109,6 +109,11 @@ impl Slots {
         (open.strangers.len() + open.admitted, self.max)
     }
 
+    /// Whether the first request of a connection is on the way.
+    pub(crate) fn have_newcomers(&self) -> bool {
+        self.open.lock().strangers.values().any(|(_, exchange)| exchange.is_new())
+    }
+
     /// The connections that always stay free for newcomers.
     fn newcomers(&self) -> usize {
         (self.max / 8).clamp(1, NEWCOMERS_MAX)

@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use caseload_client::{Client, ClientError, FileSource, ImportForm, Params, Task, Upload};
+use caseload_client::{
+    Client, ClientError, FileSource, ImportForm, Params, ProblemFault, Task, Upload,
+};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use parking_lot::Mutex;
@@ -17,9 +19,10 @@ use crate::printer::note;
 use crate::progress::{Progress, Unit};
 use crate::secret::random_bytes;
 
-/// The hint if the server cannot read a file.
-const FLAGS_OF_FILES: &str = "--map 'COLUMN=FIELD' reads a column as a field, --map 'COLUMN=' \
-                              leaves it out; --encoding NAME names the encoding";
+/// The hints for a file that the server refuses because of a column or of its encoding.
+const ABOUT_COLUMNS: &str =
+    "--map 'COLUMN=FIELD' reads a column as a field, --map 'COLUMN=' leaves it out";
+const ABOUT_ENCODING: &str = "--encoding NAME names the encoding";
 
 /// A file on its way to the server.
 #[derive(Debug)]
@@ -116,10 +119,10 @@ impl FileUpload {
             return self.unreadable(error);
         }
         let has_no_answer = error.is_unanswered();
-        let is_of_file = error.code() == Some("invalid_payload");
+        let of_file = hint_of(&error);
         let mut failure = Failure::from(error);
-        if is_of_file {
-            failure.hint = Some(FLAGS_OF_FILES.to_owned());
+        if let Some(hint) = of_file {
+            failure.hint = Some(hint.to_owned());
         } else if has_no_answer && self.upload.is_whole() {
             failure.hint = Some(self.look());
         } else if has_no_answer {
@@ -157,6 +160,24 @@ impl FileUpload {
             "the server may have taken the file: `caseload bulk list{issues}`, and with \
              --imports, shows whether it has"
         )
+    }
+}
+
+/// The flags that may make the server read a file that it refused. A fault of a column has the
+/// number of the column as its parameter, or says that no column is there.
+fn hint_of(error: &ClientError) -> Option<&'static str> {
+    let ClientError::Problem(problem) = error else { return None };
+    let has = |words: &str| problem.faults.iter().any(|fault| fault.detail.contains(words));
+    let is_of_column =
+        |fault: &ProblemFault| fault.parameter.as_deref().is_some_and(|name| name.starts_with('#'));
+    if problem.code != "invalid_payload" {
+        None
+    } else if problem.faults.iter().any(is_of_column) || has("no column") {
+        Some(ABOUT_COLUMNS)
+    } else if has("name this encoding") || has("name its encoding") {
+        Some(ABOUT_ENCODING)
+    } else {
+        None
     }
 }
 

@@ -34,7 +34,7 @@ const HISTORIES: [(&str, &str); 3] = [
         "a build before 0.1.0",
     ),
     ("UPDATE caseload_migrations SET digest = digest + 1", "a build before 0.1.0"),
-    ("INSERT INTO caseload_migrations VALUES (2, 7)", "a newer version of the store"),
+    ("INSERT INTO caseload_migrations VALUES (2, 7)", "a newer caseload has upgraded it"),
 ];
 
 #[test]

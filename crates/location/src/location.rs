@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use caseload_store::migrations::StoreState;
 use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
 use caseload_store_postgres::{ADDRESS_EXAMPLE, PostgresAddress, PostgresStore, shown};
 use caseload_store_sqlite::SqliteStore;
@@ -88,6 +89,18 @@ pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn St
             let opened = PostgresStore::open(address, mode).await?;
             Ok(caseload_store_postgres::shared(opened))
         }
+    }
+}
+
+/// The state of a store, which stays as it is: an opened one would be brought up to date.
+pub async fn look(location: &StoreLocation) -> Result<StoreState, StoreError> {
+    match location {
+        StoreLocation::Sqlite(path) => {
+            let path = path.clone();
+            let looked = spawn_blocking(move || caseload_store_sqlite::look(&path)).await;
+            looked.map_err(|ended| StoreError::Unavailable(ended.to_string()))?
+        }
+        StoreLocation::Postgres(address) => caseload_store_postgres::look(address).await,
     }
 }
 

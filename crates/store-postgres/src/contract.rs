@@ -124,7 +124,8 @@ impl Upkeep for PostgresStore {
                 let size = "SELECT pg_database_size(current_database())";
                 let bytes = db.find(size, &[], |row| row.get(0))?.unwrap_or_default();
                 let tasks = rules::unfinished_by_lease::<DomainTx<'_>>(db)?;
-                Ok((bytes, tasks, sessions::servers(db)?))
+                let servers = db.find(sessions::SERVERS, &[], |row| row.get(0))?;
+                Ok((bytes, tasks, servers.unwrap_or_default()))
             });
             let (database_bytes, tasks, servers) = read.await?;
             let completed = self.completed.lock().clone();

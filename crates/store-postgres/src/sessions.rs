@@ -8,19 +8,15 @@ use tokio_postgres::Client;
 use crate::address::PostgresAddress;
 use crate::engine::store_error;
 use caseload_store::StoreError;
-use caseload_store::sql::Sql;
 
 /// How long to wait for sessions that are about to end.
 const ENDING: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The number of servers that listen for work. A database shows the sessions of other users without
+/// Counts the servers that listen for work. A database shows the sessions of other users without
 /// their statements, and a pooler has none that listens.
-pub(crate) fn servers(db: &impl Sql) -> Result<u64, StoreError> {
-    let listening = "SELECT count(*) FROM pg_stat_activity
-         WHERE datname = current_database() AND query ILIKE 'LISTEN caseload%'";
-    Ok(db.find(listening, &[], |row| row.get(0))?.unwrap_or_default())
-}
+pub(crate) const SERVERS: &str = "SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND query ILIKE 'LISTEN caseload%'";
 
 /// Servers and commands are recognized by the application name of their sessions, and servers also
 /// by the session that listens.

@@ -20,5 +20,6 @@ mod tx;
 
 pub use copy::open_copy_end;
 pub(crate) use engine::error::{Fault, boxed, store_error};
+pub use engine::look;
 pub use in_memory::{InMemoryStore, WithLeases};
 pub use store::{SqliteStore, shared};

@@ -15,7 +15,7 @@ use super::placement::complete;
 use super::pooler::pooled;
 use crate::address::{Connector, PostgresAddress};
 use caseload_store::StoreError;
-use caseload_store::migrations::{RECORDED, missing, unreleased};
+use caseload_store::migrations::{RECORDED, Versions, missing};
 
 /// The migrations, in the order in which they run. The first has the number 1.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/V1__schema.sql")];
@@ -52,7 +52,7 @@ pub(super) async fn bring_up_to_date(
 /// Runs the missing migrations. Each statement is sent by itself, because a cluster refuses several
 /// in one command.
 async fn migrate(client: &mut Client, store: &str) -> Result<(), StoreError> {
-    let missing = missing(MIGRATIONS, &recorded(client, store).await?, store)?;
+    let missing = missing(MIGRATIONS, recorded(client).await?.as_deref(), store)?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -64,19 +64,29 @@ async fn migrate(client: &mut Client, store: &str) -> Result<(), StoreError> {
     tx.commit().await.map_err(store_error)
 }
 
-/// The digests of the migrations that the store contains; none of an empty database. Nothing is
-/// prepared, because a pooler may be in between.
-async fn recorded(client: &Client, store: &str) -> Result<Vec<i64>, StoreError> {
+/// The digests of the migrations that the store contains. An empty database contains none, and a
+/// store of a build before 0.1.0 has no record of them. Nothing is prepared, because a pooler may
+/// be in between.
+async fn recorded(client: &Client) -> Result<Option<Vec<i64>>, StoreError> {
     let tables = "SELECT to_regclass('caseload_migrations') IS NOT NULL,
                   to_regclass('domain_clocks') IS NOT NULL";
     let found = client.query_typed(tables, &[]).await.map_err(store_error)?;
     match found.first().map(|row| (row.get(0), row.get(1))) {
         Some((true, _)) => {}
-        Some((false, true)) => return Err(unreleased(store)),
-        _ => return Ok(Vec::new()),
+        Some((false, true)) => return Ok(None),
+        _ => return Ok(Some(Vec::new())),
     }
     let recorded = client.query_typed(RECORDED, &[]).await.map_err(store_error)?;
-    Ok(recorded.iter().map(|row| row.get(0)).collect())
+    Ok(Some(recorded.iter().map(|row| row.get(0)).collect()))
+}
+
+/// A connection to a store that stays as it is, and the version of the store next to that of this
+/// program.
+pub(crate) async fn versions(address: &PostgresAddress) -> Result<(Client, Versions), StoreError> {
+    let client = connected(&address.connector()?, address, false).await?;
+    examine(&client, address, false).await?;
+    let versions = Versions::of(MIGRATIONS, recorded(&client).await?.as_deref());
+    Ok((client, versions))
 }
 
 async fn connected(

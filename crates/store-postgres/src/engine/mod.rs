@@ -48,6 +48,7 @@ pub(crate) use examine::examine;
 pub(super) use layout::FIRST;
 pub use layout::{LAYOUT, Placement};
 use limits::Limits;
+pub(crate) use migrate::versions;
 use nodes::Database;
 pub(super) use nodes::Nodes;
 pub use placement::TablePlacement;

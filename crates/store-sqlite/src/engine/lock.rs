@@ -61,9 +61,10 @@ pub(super) fn lock_for_server(path: &Path) -> Result<File, Fault> {
     Err(StoreError::ServerRunning { path: path.to_owned() }.into())
 }
 
-/// Whether a server has locked the path.
+/// Whether a server has locked the path. Asking makes no lock file.
 pub(super) fn is_served(path: &Path) -> Result<bool, Fault> {
-    Ok(!is_alone(&open_lock_file(path, SERVER_SUFFIX)?, path)?)
+    Ok(with_suffix(path, SERVER_SUFFIX).exists()
+        && !is_alone(&open_lock_file(path, SERVER_SUFFIX)?, path)?)
 }
 
 /// Device and number of a file.

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::connection;
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::migrations::{RECORDED, missing, unreleased};
+use caseload_store::migrations::{RECORDED, Versions, missing};
 
 /// The migrations, in the order in which they run. The first has the number 1.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/V1__schema.sql")];
@@ -29,7 +29,7 @@ pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
 }
 
 fn bring_up_to_date(conn: &Connection, store: &str) -> Result<(), Fault> {
-    let missing = missing(MIGRATIONS, &recorded(conn, store)?, store)?;
+    let missing = missing(MIGRATIONS, recorded(conn)?.as_deref(), store)?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -41,14 +41,20 @@ fn bring_up_to_date(conn: &Connection, store: &str) -> Result<(), Fault> {
     Ok(tx.commit()?)
 }
 
-/// The digests of the migrations that the store contains; none of an empty file.
-fn recorded(conn: &Connection, store: &str) -> Result<Vec<i64>, Fault> {
-    if has_table(conn, "caseload_migrations")? {
-        let mut recorded = conn.prepare(RECORDED)?;
-        let recorded = recorded.query_map([], |row| row.get(0))?;
-        return Ok(recorded.collect::<Result<_, _>>()?);
+/// The version of the store in a file, next to that of this program.
+pub(super) fn versions(conn: &Connection) -> Result<Versions, Fault> {
+    Ok(Versions::of(MIGRATIONS, recorded(conn)?.as_deref()))
+}
+
+/// The digests of the migrations that the store contains. An empty file contains none, and a store
+/// of a build before 0.1.0 has no record of them.
+fn recorded(conn: &Connection) -> Result<Option<Vec<i64>>, Fault> {
+    if !has_table(conn, "caseload_migrations")? {
+        return Ok((!is_a_store(conn)?).then(Vec::new));
     }
-    if is_a_store(conn)? { Err(unreleased(store).into()) } else { Ok(Vec::new()) }
+    let mut recorded = conn.prepare(RECORDED)?;
+    let recorded = recorded.query_map([], |row| row.get(0))?;
+    Ok(Some(recorded.collect::<Result<_, _>>()?))
 }
 
 /// Whether the file has the tables of a store, of whatever version.

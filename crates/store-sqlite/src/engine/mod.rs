@@ -35,6 +35,7 @@ pub(super) use connection::open_reader;
 use gauges::Gauges;
 pub(super) use lock::{FILE_MODE, Locks};
 pub(super) use migrate::open_in_memory;
+pub use presence::look;
 pub(super) use readers::{FurtherReaders, READ_BUDGET, Readers};
 pub(super) use thread::on_blocking_thread;
 pub(super) use work_limit::WorkLimit;
@@ -198,16 +199,12 @@ impl Engine {
 
     /// Bytes of the database file and of its log; 0 for a missing file.
     pub(super) fn file_bytes(&self) -> (u64, u64) {
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        (size(&self.path), size(Path::new(&log)))
+        presence::file_bytes(&self.path)
     }
 
     /// Bytes that the file may still take on its disk.
     pub(super) fn disk_free_bytes(&self) -> Option<u64> {
-        let disk = rustix::fs::statvfs(&self.path).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        presence::disk_free_bytes(&self.path)
     }
 
     /// Whether a server has the file open: this process or another one.

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{self, BUSY_TIMEOUT};
-use super::lock::{FILE_MODE, database_file, has_lock_file};
-use super::migrate::is_a_store;
+use super::lock::{FILE_MODE, database_file, has_lock_file, is_served, refuse_second_name};
+use super::migrate::{is_a_store, versions};
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::part_file::folder_of;
+use caseload_store::migrations::StoreState;
+use caseload_store::part_file::{folder_of, with_suffix};
 
 /// The mode of folders that this program makes: only their owner may use them.
 const FOLDER_MODE: u32 = 0o700;
@@ -59,6 +60,36 @@ pub(super) fn require(path: &Path) -> Result<(), Fault> {
 }
 
 const NO_TABLES: &str = "the file has no tables of a store";
+
+/// The state of a store. Opening it would bring it up to date.
+pub fn look(path: &Path) -> Result<StoreState, StoreError> {
+    Ok(look_at(path)?)
+}
+
+fn look_at(path: &Path) -> Result<StoreState, Fault> {
+    require(path)?;
+    let path = resolved(path);
+    refuse_second_name(&path)?;
+    let (database, log) = file_bytes(&path);
+    Ok(StoreState {
+        versions: versions(&open(&path)?)?,
+        servers: u64::from(is_served(&path)?),
+        bytes: database + log,
+        free_bytes: disk_free_bytes(&path),
+    })
+}
+
+/// The bytes of the database and of its log.
+pub(super) fn file_bytes(path: &Path) -> (u64, u64) {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    (size(path), size(&with_suffix(path, "-wal")))
+}
+
+/// Bytes that the file may still take on its disk.
+pub(super) fn disk_free_bytes(path: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(path).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
 
 fn open(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

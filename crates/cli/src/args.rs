@@ -26,8 +26,9 @@ pub(crate) struct ConfigArg {
 
 /// The log. Every command takes these flags.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Log")]
 pub(crate) struct LogArgs {
-    /// Log filter: error, warn, info, debug, trace, or target=level,…
+    /// Which log lines go to standard error: error, warn, info, debug, trace, or target=level,…
     #[arg(
         long,
         global = true,
@@ -87,8 +88,8 @@ pub(crate) struct ListArgs {
 /// The idempotency key of a request.
 #[derive(Debug, Args)]
 pub(crate) struct KeyArg {
-    /// Any text, a different one for each task: repeating the command with the same key creates no
-    /// second task and prints the id of the first
+    /// A text of your choice that names this request. If the command is repeated with the same
+    /// text, nothing new is started, and the id of the first task or import is printed
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
 }
@@ -96,14 +97,16 @@ pub(crate) struct KeyArg {
 /// Whether a file that was submitted before is submitted again.
 #[derive(Debug, Args)]
 pub(crate) struct AgainArg {
-    /// Submit the file again; without it, a file of things to create that was submitted before,
-    /// with the same options to the same domain, creates nothing twice
+    /// Create the records of FILE again, although the domain has them from an earlier run of this
+    /// command. Without it, the same file with the same options creates nothing twice: the command
+    /// shows the first import instead
     #[arg(long)]
     pub(crate) again: bool,
 }
 
 /// Which server a command calls.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Address of the server
     #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]

@@ -10,8 +10,10 @@ mod config_file;
 mod descriptors;
 mod environment;
 mod failure;
+mod guide;
 mod interruption;
 mod logging;
+mod part_file;
 mod printer;
 mod program;
 mod progress;
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     let mut printer = Printer::new();
     let done = program::parse(|error| without_password(error).exit())
         .and_then(|(program, file)| program::run(program, file.as_ref(), &mut printer));
-    match done.and_then(|done| printer.flush().map(|()| done)) {
+    match done.and_then(|done| printer.finish().map(|()| done)) {
         Ok(done) => done.into(),
         Err(failure) => report(&failure),
     }

@@ -5,11 +5,13 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use indicatif::ProgressBar;
 use parking_lot::Mutex;
 
 use crate::failure::Failure;
+use crate::part_file::PartFile;
 
 /// The progress bar at the bottom of the terminal.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -19,33 +21,61 @@ pub(crate) fn set_bar(bar: Option<ProgressBar>) {
     *BAR.lock() = bar;
 }
 
-/// The output of a command.
+/// The output of a command: standard output, or a file in its place.
 #[derive(Debug)]
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
     out_is_terminal: bool,
+    file: Option<PartFile>,
 }
 
 impl Printer {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
-        Self { out_is_terminal: out.is_terminal(), out: io::BufWriter::new(out) }
+        Self { out_is_terminal: out.is_terminal(), out: io::BufWriter::new(out), file: None }
+    }
+
+    /// Writes the data to a file from now on.
+    pub(crate) fn redirect(&mut self, path: &Path) -> Result<(), Failure> {
+        self.file = Some(PartFile::create(path)?);
+        Ok(())
     }
 
     /// Whether a person reads the data.
     pub(crate) const fn is_for_terminal(&self) -> bool {
-        self.out_is_terminal
+        self.out_is_terminal && self.file.is_none()
     }
 
     /// Writes bytes of data as they are.
     pub(crate) fn data(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.out.write_all(bytes).map_err(|error| Failure::output(&error))
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => self.out.write_all(bytes).map_err(|error| Failure::output(&error)),
+        }
     }
 
     /// Writes one line of data and flushes it.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
-        writeln!(self.out, "{text}").map_err(|error| Failure::output(&error))?;
+        self.data(format!("{text}\n").as_bytes())?;
         self.flush()
+    }
+
+    /// Writes the rest of the data, gives a file its name, and says `said`.
+    pub(crate) fn complete(&mut self, said: impl fmt::Display) -> Result<(), Failure> {
+        self.flush()?;
+        let Some(file) = self.file.take() else {
+            note(said);
+            return Ok(());
+        };
+        let path = file.path().to_owned();
+        file.complete()?;
+        note(format_args!("{said} to {}", path.display()));
+        Ok(())
+    }
+
+    /// The same at the end of a command that has said all it has to say.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        if self.file.is_some() { self.complete("written") } else { self.flush() }
     }
 
     /// Writes the buffered data. Dropping the printer does not report errors, so commands call
@@ -56,7 +86,7 @@ impl Printer {
 
     /// Writes rows of data under `header`.
     pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
-        let text = if self.out_is_terminal { aligned(header, rows) } else { tabbed(rows) };
+        let text = if self.is_for_terminal() { aligned(header, rows) } else { tabbed(rows) };
         self.data(text.as_bytes())?;
         self.flush()
     }

@@ -12,11 +12,12 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::args::{ConfigArg, LogArgs};
 use crate::commands::{
     admin, backup, bulk, check, config, console, copy, demo, distribute, domain, health, issues,
-    key, manual, openapi, profiles, serve, status,
+    key, manual, openapi, profiles, serve, status, upgrade,
 };
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::environment;
 use crate::failure::{Done, Failure};
+use crate::guide::guided;
 use crate::logging;
 use crate::printer::Printer;
 
@@ -40,9 +41,9 @@ pub(crate) struct Program {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Import and export sample data, then run a server to try
+    /// Try the product: run a server with sample data, in a store of its own
     Demo(demo::DemoArgs),
-    /// Run the server
+    /// Run the server until Ctrl-C or SIGTERM
     Serve(serve::ServeArgs),
     /// Print the settings as a configuration file, with the origin of each that is in force
     Config(config::ConfigArgs),
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Health(health::HealthArgs),
     /// Show the servers, the domains, the unfinished tasks and the disk of a store
     Status(status::StatusArgs),
+    /// Say whether this program can open a store, and whether its start would upgrade it
+    Upgrade(upgrade::UpgradeArgs),
     /// Copy the store to a file, even while a server runs, and check the copy
     Backup(backup::BackupArgs),
     /// Verify that the stored data is consistent
@@ -89,12 +92,19 @@ pub(crate) enum Command {
     Issues(issues::IssuesCommand),
 }
 
+impl Program {
+    /// All commands, with the guides in their help.
+    pub(crate) fn definition() -> clap::Command {
+        guided(Self::command(), "")
+    }
+}
+
 /// Reads the command line, the environment and the configuration file. Help is the same with
 /// any file. The process may start again before it reads the file, which may be a pipe.
 pub(crate) fn parse(
     exit: impl Fn(clap::Error) -> Infallible,
 ) -> Result<(Program, Option<ConfigFile>), Failure> {
-    let mut program = Program::command();
+    let mut program = Program::definition();
     // Without the file, a flag that is required may be missing.
     let found = program.clone().ignore_errors(true).try_get_matches();
     let is_server = matches!(&found, Ok(found) if found.subcommand_name() == Some("serve"));
@@ -131,13 +141,14 @@ pub(crate) fn run(
         Command::Console(args) => console::run(&args, printer),
         Command::Health(args) => health::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
+        Command::Upgrade(args) => upgrade::run(&args, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
         Command::Distribute(args) => distribute::run(&args, printer),
         Command::Copy(args) => copy::run(&args, printer),
         Command::Openapi => openapi::run(printer),
-        Command::Completions(args) => manual::completions(&args, Program::command(), printer),
-        Command::Man(args) => manual::man(&args, Program::command(), printer),
+        Command::Completions(args) => manual::completions(&args, Program::definition(), printer),
+        Command::Man(args) => manual::man(&args, Program::definition(), printer),
         Command::Bulk(command) => bulk::run(command, printer),
         Command::Profiles(command) => profiles::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
@@ -152,6 +163,7 @@ mod tests {
     use clap_complete::Shell;
 
     use super::*;
+    use crate::guide::{examples, guided_paths};
 
     /// The flags that have a variable in whichever command takes them: of the log, of the
     /// connection and of stores.
@@ -190,12 +202,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Program::command().debug_assert();
+        Program::definition().debug_assert();
     }
 
     #[test]
     fn flags_of_the_server_the_connection_and_the_store_have_their_variables_and_no_others_do() {
-        check_flags(&Program::command(), "caseload");
+        check_flags(&Program::definition(), "caseload");
     }
 
     #[test]
@@ -241,11 +253,11 @@ mod tests {
     fn each_command_and_flag_is_in_the_completions_of_each_shell() {
         let script = |shell| {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Program::command(), "caseload", &mut text);
+            clap_complete::generate(shell, &mut Program::definition(), "caseload", &mut text);
             String::from_utf8(text).unwrap()
         };
         let (bash, zsh, fish) = (script(Shell::Bash), script(Shell::Zsh), script(Shell::Fish));
-        each(&Program::command(), &[], &mut |command, path| {
+        each(&Program::definition(), &[], &mut |command, path| {
             let case = [&["caseload"], path].concat().join("__subcmd__");
             assert!(bash.contains(&format!("{case})")), "bash: {path:?}");
             assert!(zsh.contains(&format!("_{case}_commands()")), "zsh: {path:?}");
@@ -263,9 +275,9 @@ mod tests {
     #[test]
     fn each_command_has_its_page_with_its_flags() {
         let folder = tempfile::tempdir().unwrap();
-        clap_mangen::generate_to(Program::command(), folder.path()).unwrap();
+        clap_mangen::generate_to(Program::definition(), folder.path()).unwrap();
         let mut pages = 0;
-        each(&Program::command(), &[], &mut |command, path| {
+        each(&Program::definition(), &[], &mut |command, path| {
             let name = [&["caseload"], path].concat().join("-");
             let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
             for flag in flags(command) {
@@ -279,5 +291,98 @@ mod tests {
             pages += 1;
         });
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), pages);
+    }
+
+    /// Parses a line, with the flags that the environment usually supplies if they are missing.
+    fn parse(words: &[String]) -> Result<clap::ArgMatches, clap::Error> {
+        let parsed = Program::definition().try_get_matches_from(words);
+        parsed.or_else(|error| match error.kind() {
+            clap::error::ErrorKind::MissingRequiredArgument => {
+                let set = ["--domain", "acme", "--api-key", "k"].map(str::to_owned);
+                Program::definition().try_get_matches_from([words, &set].concat())
+            }
+            _ => Err(error),
+        })
+    }
+
+    #[test]
+    fn each_command_has_examples_of_its_own_and_each_is_a_command_line() {
+        let mut seen = std::collections::HashMap::new();
+        each(&Program::definition(), &[], &mut |command, path| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<_> = examples(&help).collect();
+            assert!((1..=3).contains(&lines.len()), "{path:?}: {help}");
+            let comments = help.lines().filter(|line| line.starts_with("  # ")).count();
+            assert_eq!(comments, lines.len(), "{path:?}: {help}");
+            assert!(help.lines().all(|line| line.chars().count() <= 94), "{path:?}: {help}");
+            let own = command.get_about().map(ToString::to_string).into_iter();
+            for text in
+                own.chain(help.lines().skip_while(|l| !l.starts_with("  #")).map(String::from))
+            {
+                if let Some(other) = seen.insert(text.clone(), path.join(" ")) {
+                    panic!("{other:?} and {path:?} both say {text:?}");
+                }
+            }
+            for line in lines {
+                let line = line.split(['|', '>']).next().unwrap_or_default();
+                let words = shlex::split(line).unwrap();
+                let is_own = words[1..].iter().zip(path).all(|(word, name)| word == name);
+                assert!(is_own, "{path:?}: {line}");
+                match parse(&words) {
+                    Err(error) if error.use_stderr() => panic!("{path:?}: {line}: {error}"),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn no_guide_is_for_a_command_that_is_not_there() {
+        let mut known = std::collections::HashSet::new();
+        each(&Program::definition(), &[], &mut |_, path| {
+            known.insert(path.join(" "));
+        });
+        let named: Vec<_> = guided_paths().collect();
+        assert_eq!(named.len(), known.len(), "{named:?}");
+        assert!(named.iter().all(|path| known.contains(*path)), "{named:?}");
+    }
+
+    #[test]
+    fn the_flag_for_a_file_in_place_of_standard_output_is_the_same_everywhere() {
+        let mut texts = std::collections::HashSet::new();
+        let mut commands = Vec::new();
+        each(&Program::definition(), &[], &mut |command, path| {
+            for flag in command.get_arguments() {
+                assert_eq!(flag.get_short() == Some('o'), flag.get_id() == "output", "{path:?}");
+                if flag.get_short() == Some('o') {
+                    let help = flag.get_help().map(ToString::to_string);
+                    texts.insert(format!("{:?} {help:?}", flag.get_value_names()));
+                    commands.push(path.join(" "));
+                }
+            }
+        });
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        commands.sort();
+        assert_eq!(
+            commands,
+            [
+                "bulk errors",
+                "bulk payload",
+                "bulk rejects",
+                "bulk results",
+                "issues export",
+                "issues list",
+                "profiles export",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_flags_of_the_server_are_in_groups() {
+        let definition = Program::definition();
+        let serve = definition.find_subcommand("serve").unwrap();
+        for flag in serve.get_arguments() {
+            assert!(flag.get_help_heading().is_some(), "{flag}");
+        }
     }
 }

@@ -1,18 +1,36 @@
-//! The place and the form of a list that a command writes: lines or a table, to standard output or
-//! to a file. A file gets its name only when it is complete and on disk; until then the name ends
-//! in `.caseload-part`, and an interrupted command removes that file.
+//! The place and the form of data that a command writes. `-o` is the same flag in each command that
+//! has it: the file that gets the bytes which would have gone to standard output. It gets its name
+//! only when it is complete and on disk; until then the name ends in `.caseload-part`, and an
+//! interrupted command removes that file.
 
-use std::ffi::OsStr;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use caseload_client::{Body, Params};
 use clap::{Args, ValueEnum};
 
-use crate::commands::part_file::PartFile;
 use crate::failure::Failure;
-use crate::printer::{Printer, note};
+use crate::printer::Printer;
 use crate::progress::{Progress, Unit};
+
+/// The file in place of standard output.
+#[derive(Debug, Args)]
+pub(crate) struct FileArg {
+    /// File to write instead of standard output, which - means, too. It replaces a file of that
+    /// name, once it is complete
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl FileArg {
+    fn path(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Sends the data of a command to the file.
+    pub(crate) fn redirect(&self, printer: &mut Printer) -> Result<(), Failure> {
+        self.path().map_or(Ok(()), |path| printer.redirect(path))
+    }
+}
 
 /// The form of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -22,12 +40,12 @@ pub(crate) enum Form {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// File to write; without it, standard output. A name that ends in .csv gets a table, one that
-    /// ends in .jsonl gets lines
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// The form, if the name of the file does not say it; without it, jsonl
+    #[command(flatten)]
+    pub(crate) file: FileArg,
+    /// The form of the data. Without it, the name of the file decides: .csv is a table; .jsonl,
+    /// .ndjson and every other name are lines of JSON
     #[arg(long, value_name = "FORMAT")]
     format: Option<Form>,
     /// The columns of a table, with commas between them, such as id,title,tags;
@@ -44,14 +62,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The form of the list. The name of the file comes before `--format`.
+    /// The form of the list. `--format` comes before the name of the file.
     pub(crate) fn form(&self) -> Result<Form, Failure> {
-        let ending = self.output.as_ref().and_then(|path| path.extension());
-        let form = match ending.map(OsStr::to_ascii_lowercase) {
-            Some(ending) if ending == "csv" => Form::Csv,
-            Some(ending) if ending == "jsonl" || ending == "ndjson" => Form::Jsonl,
-            _ => self.format.unwrap_or(Form::Jsonl),
-        };
+        let ending = self.file.path().and_then(Path::extension);
+        let is_csv = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        let form = self.format.unwrap_or(if is_csv { Form::Csv } else { Form::Jsonl });
         let of_table = [
             ("--columns", self.columns.is_some()),
             ("--spreadsheet", self.spreadsheet),
@@ -72,15 +87,9 @@ impl OutputArgs {
             params.push_given(name, is_given.then_some("true"));
         }
     }
-
-    /// Opens the place that the list is written to.
-    pub(crate) fn open<'o>(&'o self, printer: &'o mut Printer) -> Result<Output<'o>, Failure> {
-        let Some(path) = &self.output else { return Ok(Output::Standard(printer)) };
-        Ok(Output::File(PartFile::create(path)?, path))
-    }
 }
 
-/// Copies records as they arrive to standard output.
+/// Copies records as they arrive.
 pub(crate) async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
     while let Some(chunk) = body.chunk().await? {
         printer.data(&chunk)?;
@@ -88,45 +97,15 @@ pub(crate) async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Fa
     printer.flush()
 }
 
-/// The place that a list is written to.
-pub(crate) enum Output<'o> {
-    Standard(&'o mut Printer),
-    File(PartFile, &'o Path),
-}
-
-impl Output<'_> {
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match self {
-            Self::Standard(printer) => printer.data(bytes),
-            Self::File(part, _) => part.write(bytes),
-        }
+/// Copies a table as it arrives, and shows the progress.
+pub(crate) async fn copy_table(mut table: Body, printer: &mut Printer) -> Result<(), Failure> {
+    let mut progress = Progress::new("exporting a table", None, Unit::Bytes);
+    let mut bytes = 0;
+    while let Some(chunk) = table.chunk().await? {
+        printer.data(&chunk)?;
+        bytes += chunk.len() as u64;
+        progress.reached(bytes);
     }
-
-    /// Copies a table as it arrives.
-    pub(crate) async fn copy(&mut self, mut table: Body) -> Result<(), Failure> {
-        let mut progress = Progress::new("exporting a table", None, Unit::Bytes);
-        let mut bytes = 0;
-        while let Some(chunk) = table.chunk().await? {
-            self.write(&chunk)?;
-            bytes += chunk.len() as u64;
-            progress.reached(bytes);
-        }
-        progress.finish();
-        Ok(())
-    }
-
-    /// Gives the file its name.
-    pub(crate) fn complete(self, said: impl Display) -> Result<(), Failure> {
-        match self {
-            Self::Standard(printer) => {
-                printer.flush()?;
-                note(said);
-            }
-            Self::File(part, path) => {
-                part.complete()?;
-                note(format_args!("{said} to {}", path.display()));
-            }
-        }
-        Ok(())
-    }
+    progress.finish();
+    Ok(())
 }

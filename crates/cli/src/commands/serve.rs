@@ -26,39 +26,46 @@ const WAYS: &str = "give --tls-cert FILE and --tls-key FILE; or --trusted-proxy 
                     proxy there ends TLS; or --insecure-http, if all of the network may read \
                     everything";
 
+/// Groups of flags in the help.
+const ADDRESS: &str = "Address";
+const MEMORY: &str = "Memory and connections";
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port to listen on; port 0 means any free port
+    /// Address and port for callers; 0.0.0.0 means all addresses of this machine, and port 0 any
+    /// free port
     #[arg(
         long,
         env = "CASELOAD_LISTEN",
         value_name = "HOST:PORT",
         default_value = "127.0.0.1:8080",
-        value_parser = parse_listen
+        value_parser = parse_listen,
+        help_heading = ADDRESS
     )]
     listen: String,
-    #[command(flatten)]
-    store: StoreArgs,
-    /// How long a dead server's tasks wait before another server takes over
-    #[arg(long, env = "CASELOAD_LEASE", value_name = "SECONDS", default_value_t = LEASE_SECONDS,
-          value_parser = clap::value_parser!(u64).range(2..=3600))]
-    lease: u64,
-    /// How long to wait at start for a database that does not answer
-    #[arg(long, env = "CASELOAD_STORE_WAIT", value_name = "SECONDS", default_value = "60",
-          value_parser = clap::value_parser!(u64).range(0..=86_400))]
-    store_wait: u64,
-    /// Address and port for health, readiness and metrics, for operators alone. Without it, they
-    /// are at --listen, and the metrics need a key or a caller on this machine
+    /// Address and port for health, readiness and metrics, for operators alone: they need no key
+    /// there. Without it, they are at --listen, and the metrics need a key or a caller on this
+    /// machine
     #[arg(long, env = "CASELOAD_ADMIN_LISTEN", value_name = "HOST:PORT",
-          value_parser = parse_listen)]
+          value_parser = parse_listen, help_heading = ADDRESS)]
     admin_listen: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "TLS")]
     tls: TlsArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "TLS")]
     in_clear: InClearArg,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Store")]
+    store: StoreArgs,
+    /// How long to wait at start for a PostgreSQL database that does not answer
+    #[arg(long, env = "CASELOAD_STORE_WAIT", value_name = "SECONDS", default_value = "60",
+          value_parser = clap::value_parser!(u64).range(0..=86_400), help_heading = "Store")]
+    store_wait: u64,
+    /// How long the tasks of a dead server wait before another server of the store continues them
+    #[arg(long, env = "CASELOAD_LEASE", value_name = "SECONDS", default_value_t = LEASE_SECONDS,
+          value_parser = clap::value_parser!(u64).range(2..=3600), help_heading = "Store")]
+    lease: u64,
+    #[command(flatten, next_help_heading = "Proxy and links")]
     links: LinkArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Limits")]
     limits: LimitArgs,
 }
 
@@ -88,20 +95,20 @@ impl LinkArgs {
 /// The limits that an operator can set.
 #[derive(Debug, Args)]
 pub(crate) struct LimitArgs {
-    /// Largest request body, before and after decompression
+    /// Largest body of a request, before and after it is unpacked
     #[arg(long, env = "CASELOAD_BODY_LIMIT", value_name = "BYTES", default_value = "134217728",
           value_parser = RangedU64ValueParser::<usize>::new().range(1024..=1 << 40))]
     body_limit: usize,
-    /// Largest file of an import, before and after decompression
+    /// Largest file of an import, before and after it is unpacked
     #[arg(long, env = "CASELOAD_IMPORT_LIMIT", value_name = "BYTES", default_value = "2147483648",
           value_parser = clap::value_parser!(u64).range(1024..=1 << 40))]
     import_limit: u64,
-    /// Largest attachment
+    /// Largest file that is attached to a message
     #[arg(long, env = "CASELOAD_ATTACHMENT_LIMIT", value_name = "BYTES",
           default_value = "26214400",
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1 << 40))]
     attachment_limit: usize,
-    /// Longest time that a read may take
+    /// Longest time that a read may take; after it, the request is answered 503
     #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     query_timeout: u64,
@@ -110,28 +117,30 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_IDLE_TIMEOUT", value_name = "SECONDS", default_value = "75",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     idle_timeout: u64,
-    /// Requests that a key may make in 60 s; 0 means no limit
+    /// Requests that a key may make in 60 s; further ones are answered 429. 0 means no limit
     #[arg(long, env = "CASELOAD_RATE_LIMIT", value_name = "NUMBER", default_value = "1500")]
     rate_limit: u32,
-    /// Unfinished tasks that a domain may have
+    /// Unfinished tasks that a domain may have; further ones are answered 429
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_limit: u32,
     /// Memory for all connections and requests together, apart from the page caches of the store: a
     /// number of bytes, or with KiB, MiB or GiB
     #[arg(long, env = "CASELOAD_MEMORY_BUDGET", value_name = "SIZE", default_value = "512MiB",
-          value_parser = parse_bytes)]
+          value_parser = parse_bytes, help_heading = MEMORY)]
     memory_budget: usize,
     /// Connections at a time; by default as many as the system allows, less 64 for the store, and
     /// no more than half of the memory budget has room for
     #[arg(long, env = "CASELOAD_CONNECTIONS", value_name = "NUMBER",
-          value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20))]
+          value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20),
+          help_heading = MEMORY)]
     connections: Option<usize>,
     /// Connections with keys of one domain at a time; by default a quarter of all
     #[arg(long, env = "CASELOAD_DOMAIN_CONNECTIONS", value_name = "NUMBER",
-          value_parser = RangedU64ValueParser::<usize>::new().range(4..=1 << 20))]
+          value_parser = RangedU64ValueParser::<usize>::new().range(4..=1 << 20),
+          help_heading = MEMORY)]
     domain_connections: Option<usize>,
-    /// How long the results and errors of a task are retained
+    /// How long the results and the errors of a task can be read; then they are deleted
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
     keep_results: u64,

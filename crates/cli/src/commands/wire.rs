@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 /// The filters of a list.
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
-    /// A filter of the API; can be repeated
+    /// Only those that pass this filter of the API, such as created-since=2026-01-31. Each further
+    /// --param narrows them more. docs/reference.md has all filters
     #[arg(long = "param", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     pub(crate) params: Vec<(String, String)>,

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 53] = [
+pub(crate) const COMMANDS: [&str; 54] = [
     "",
     "demo",
     "serve",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 53] = [
     "console",
     "health",
     "status",
+    "upgrade",
     "backup",
     "check",
     "copy",

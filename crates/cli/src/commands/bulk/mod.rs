@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::fault_groups::FaultGroups;
 use super::follow::follow;
-use super::output::copy;
+use super::output::{FileArg, copy};
 use super::session::block_on;
 use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
@@ -20,8 +20,7 @@ use crate::printer::{Printer, counted, grouped, note, page_of};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
-    /// Submit a file, as one task if it is a short file of JSON lines, else as an import, and print
-    /// the id
+    /// Send a file to apply an action to each of its entries, and print the id of the task
     Submit(submit::SubmitArgs),
     /// Print the record of a task or an import
     Status(TaskArgs),
@@ -33,15 +32,14 @@ pub(crate) enum BulkCommand {
     /// field
     Errors(ErrorsArgs),
     /// Print what failed or was not processed of a completed import, in the form of its file
-    Rejects(TaskArgs),
+    Rejects(RejectsArgs),
     /// Print the entries of a task as they were sent, one per line
     Payload(PayloadArgs),
-    /// Run a completed dry run's entries and print the id of the new task or import
+    /// Make a dry run real, with the same entries, and print the id of the new task
     Run(RetryArgs),
     /// Stop a task or an import at the end of the current chunk and print its record
     Cancel(TaskArgs),
-    /// Run the failed and unprocessed entries of a completed task or import again and print the id
-    /// of the new one
+    /// Try the failed and the unprocessed entries of a task again, and print the id of the new task
     Retry(RetryArgs),
     /// List the tasks, or the imports, of a domain, newest first
     List(TaskListArgs),
@@ -49,9 +47,10 @@ pub(crate) enum BulkCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RetryArgs {
-    /// Id of the task or the import
+    /// Id of a completed task or import
     task: String,
-    /// Wait until the new one is completed; the exit status is 1 if entries failed
+    /// Wait for the end of the new one, and show the progress; the exit status is then 1 if entries
+    /// failed
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -93,6 +92,16 @@ pub(crate) struct ResultsArgs {
     /// Of a dry run of updates or upserts: show what would change, field by field
     #[arg(long)]
     changes: bool,
+    #[command(flatten)]
+    file: FileArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RejectsArgs {
+    #[command(flatten)]
+    task: TaskArgs,
+    #[command(flatten)]
+    file: FileArg,
 }
 
 #[derive(Debug, Args)]
@@ -104,6 +113,8 @@ pub(crate) struct ErrorsArgs {
     summary: bool,
     #[command(flatten)]
     list: ListArgs,
+    #[command(flatten)]
+    file: FileArg,
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +124,8 @@ pub(crate) struct PayloadArgs {
     /// Only the entries of a completed task that are: failed, unprocessed, or failed,unprocessed
     #[arg(long, value_name = "STATES")]
     only: Option<String>,
+    #[command(flatten)]
+    file: FileArg,
 }
 
 #[derive(Debug, Args)]
@@ -152,9 +165,10 @@ async fn follow_one(args: TaskArgs) -> Result<Done, Failure> {
     follow(bulk, &task).await
 }
 
-async fn rejects(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let client = args.server.client()?;
-    let (task, bulk) = find_task(&client, &args.task).await?;
+async fn rejects(args: RejectsArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.task.server.client()?;
+    args.file.redirect(printer)?;
+    let (task, bulk) = find_task(&client, &args.task.task).await?;
     if !bulk.are_imports() {
         let id = &task.task_id;
         let why = format!("{id} is a task of its own, and only imports have a file");
@@ -162,7 +176,7 @@ async fn rejects(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure>
             "`caseload bulk payload {id} --only failed,unprocessed` prints its entries"
         )));
     }
-    copy(bulk.rejects(&args.task).await?, printer).await?;
+    copy(bulk.rejects(&task.task_id).await?, printer).await?;
     Ok(Done::Good)
 }
 
@@ -186,6 +200,7 @@ async fn find_task<'c>(
 
 async fn results(args: ResultsArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
+    args.file.redirect(printer)?;
     let (task, bulk) = find_task(&client, &args.task.task).await?;
     let body = if args.changes {
         if !task.dry_run {
@@ -202,6 +217,7 @@ async fn results(args: ResultsArgs, printer: &mut Printer) -> Result<Done, Failu
 
 async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
+    args.file.redirect(printer)?;
     let (_, bulk) = find_task(&client, &args.task.task).await?;
     if !args.summary {
         copy(bulk.records(&args.task.task, RecordList::Errors).await?, printer).await?;
@@ -225,6 +241,7 @@ async fn errors(args: ErrorsArgs, printer: &mut Printer) -> Result<Done, Failure
 
 async fn payload(args: PayloadArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.task.server.client()?;
+    args.file.redirect(printer)?;
     let (task, bulk) = find_task(&client, &args.task.task).await?;
     if bulk.are_imports() {
         let why = format!("{} is an import; its tasks have the entries", task.task_id);

@@ -25,19 +25,19 @@ const TASK_BYTES_MAX: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct SubmitArgs {
-    /// Action to apply to the entries
+    /// Action for each entry
     #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
     action: String,
-    /// File of entries: JSON lines, one JSON array, or a table with a header of field names; may be
-    /// compressed with gzip or zstd; - means standard input
+    /// Lines of JSON, a JSON array, a table (CSV) whose first row names the fields, or a workbook
+    /// (.xlsx); may be packed with gzip or zstd. - is standard input
     file: PathBuf,
-    /// Wait until all entries are done; the exit status is 1 if entries failed
+    /// Wait for the end, and show the progress; the exit status is then 1 if entries failed
     #[arg(long)]
     wait: bool,
-    /// Write nothing, but return the results and errors of a real run
+    /// Change nothing, but have the results and the errors of a real run
     #[arg(long)]
     dry_run: bool,
-    /// Let an import replace the issues that have the ids of entries
+    /// Replace an issue that has the id of the entry; only the import of issues takes this
     #[arg(long)]
     upsert: bool,
     #[command(flatten)]

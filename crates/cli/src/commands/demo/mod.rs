@@ -41,10 +41,10 @@ const WAYS: &str = "listen on 127.0.0.1, or give --insecure-http if all of the n
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Exit after the demo instead of serving
+    /// End after the steps instead of serving
     #[arg(long)]
     exit: bool,
-    /// Address and port to listen on; if the port is in use, any free port
+    /// Address and port to serve on; if the port is in use, any free port
     #[arg(
         long,
         env = "CASELOAD_LISTEN",

@@ -10,18 +10,19 @@ use crate::failure::Failure;
 
 /// How a file is read. Without a flag, the server decides.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Reading FILE")]
 pub(crate) struct TableArgs {
-    /// Read the column under the name of this field; without a field, leave it out. '#3' is the
-    /// third column. Can be repeated
+    /// Read this column as this field; 'COLUMN=' leaves it out, and '#3' is the third column. May
+    /// be repeated
     #[arg(long = "map", value_name = "COLUMN=FIELD",
           value_parser = parse_map)]
     columns: Vec<(String, String)>,
-    /// Columns without a field: refuse the file, ignore them, or make each the custom field of its
-    /// name [default: refuse]
+    /// What to do with a column that is not the name of a field: refuse the file, ignore the
+    /// column, or make it a custom field [default: refuse]
     #[arg(long, value_name = "refuse|ignore|custom")]
     others: Option<String>,
-    /// A faulty field of an entry: fail the entry, or leave the field out and warn of it [default:
-    /// fail]
+    /// What to do with an entry of which one field is faulty: fail the entry, or import it without
+    /// the field and warn [default: fail]
     #[arg(long, value_name = "fail|leave_out")]
     faulty_fields: Option<String>,
     /// The text between two values of a list in one cell [default: |]
@@ -73,8 +74,9 @@ impl TableArgs {
 
 /// The files that an import writes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Files to write")]
 pub(crate) struct OutputArgs {
-    /// Write all error records to this file as JSON Lines
+    /// Write all faults to this file, as JSON, one entry a line
     #[arg(long, value_name = "FILE")]
     pub(super) errors: Option<PathBuf>,
     /// Write what failed or was not processed to this file, in the form of the imported file:

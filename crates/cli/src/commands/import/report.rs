@@ -11,8 +11,8 @@ use super::failures::{FAILURES_PRINTED_MAX, note_failure, note_groups, read_reco
 use super::options::OutputArgs;
 use crate::commands::fault_groups::FaultGroups;
 use crate::commands::follow::note_doubles;
-use crate::commands::part_file::PartFile;
 use crate::failure::{Done, Failure};
+use crate::part_file::PartFile;
 use crate::printer::{Printer, note};
 
 /// The files that an import writes. They get their names when the import has ended.

@@ -6,7 +6,7 @@ use caseload_client::{INCLUDES_ALL, IssueStream, Params};
 use clap::Args;
 
 use crate::args::ServerArgs;
-use crate::commands::output::{Form, Output, OutputArgs};
+use crate::commands::output::{Form, OutputArgs, copy_table};
 use crate::commands::wire::FilterArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted};
@@ -32,17 +32,17 @@ pub(crate) struct ExportArgs {
 pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let form = args.output.form()?;
     let client = args.server.client()?;
-    let mut output = args.output.open(printer)?;
+    args.output.file.redirect(printer)?;
     let mut params = params(&args);
     if form == Form::Csv {
         args.output.extend(&mut params);
-        output.copy(client.issue_table(params).await?).await?;
-        output.complete("exported a table of issues")?;
+        copy_table(client.issue_table(params).await?, printer).await?;
+        printer.complete("exported a table of issues")?;
         return Ok(Done::Good);
     }
     params.push_default("includes", INCLUDES_ALL);
-    let exported = export(client.stream_issues(params), &mut output).await?;
-    output.complete(format_args!("exported {}", counted(exported, "issue", "issues")))?;
+    let exported = export(client.stream_issues(params), printer).await?;
+    printer.complete(format_args!("exported {}", counted(exported, "issue", "issues")))?;
     Ok(Done::Good)
 }
 
@@ -55,11 +55,11 @@ fn params(args: &ExportArgs) -> Params {
 }
 
 /// Writes each issue as a line; the answer is their number.
-async fn export(mut issues: IssueStream<'_>, output: &mut Output<'_>) -> Result<u64, Failure> {
+async fn export(mut issues: IssueStream<'_>, printer: &mut Printer) -> Result<u64, Failure> {
     let mut progress = Progress::new("exporting issues", None, Unit::Count);
     while let Some(issue) = issues.next().await? {
-        output.write(&issue)?;
-        output.write(b"\n")?;
+        printer.data(&issue)?;
+        printer.data(b"\n")?;
         progress.reached(issues.received());
     }
     progress.finish();

@@ -14,24 +14,24 @@ use crate::printer::Printer;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// File of issues: JSON lines, one JSON array, or a table with a header of field names; may be
-    /// compressed with gzip or zstd; - means standard input
+    /// Lines of JSON, a JSON array, a table (CSV) whose first row names the fields, or a workbook
+    /// (.xlsx); may be packed with gzip or zstd. - is standard input
     file: PathBuf,
     /// Wait for the import to complete; this command always does
     #[arg(long = "wait")]
     _wait: bool,
-    /// Replace the issues that have the ids of entries and other content
+    /// Replace an issue that has the id of the entry and other content
     #[arg(long)]
     upsert: bool,
-    /// Write nothing, but report what the import would do
+    /// Change nothing, but report what the import would do; `caseload bulk run` then does it
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    again: AgainArg,
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
     outputs: OutputArgs,
-    #[command(flatten)]
-    again: AgainArg,
     #[command(flatten)]
     server: ServerArgs,
 }

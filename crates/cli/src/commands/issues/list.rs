@@ -12,7 +12,7 @@ use clap::Args;
 use percent_encoding::percent_decode_str;
 
 use crate::args::{StoreArgs, TrustArg, parse_domain};
-use crate::commands::output::{Form, OutputArgs};
+use crate::commands::output::{Form, OutputArgs, copy_table};
 use crate::commands::session::{block_on, domain_named, with_store};
 use crate::commands::wire::{line_of, parse_param};
 use crate::failure::{Done, Failure};
@@ -21,42 +21,51 @@ use crate::printer::{Printer, counted, grouped, page_of};
 /// Time limit for an explanation.
 const EXPLANATION_TIME: Duration = Duration::from_mins(1);
 
+/// The group of flags that name a server, and a store in its place.
+const SERVER: &str = "Server";
+
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only issues in this state
-    #[arg(long)]
+    /// Only issues in this state: new, new-for-agent, agent-replied, waiting-for-agent,
+    /// pending-reassignment, resolved or rejected
+    #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Page number, from 1
-    #[arg(long)]
+    /// Which page to print [default: 1]
+    #[arg(long, value_name = "NUMBER")]
     page: Option<u32>,
-    /// Issues on a page, 1 to 1000
-    #[arg(long)]
+    /// Issues on a page, 1 to 1000 [default: 100]
+    #[arg(long, value_name = "NUMBER")]
     page_size: Option<u32>,
-    /// A parameter of the API; can be repeated
+    /// A parameter of the API: a filter, such as created-since=2026-01-31, or the order, such as
+    /// sort-by=update-time. May be repeated; an issue must pass all filters. docs/reference.md has
+    /// all parameters
     #[arg(long = "param", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     params: Vec<(String, String)>,
-    /// Parameters of the API as in its URLs: NAME=VALUE&NAME=VALUE, with or without %-encoding
+    /// The same as many --param, in the form of a URL: NAME=VALUE&NAME=VALUE
     #[arg(long, value_name = "QUERY", value_parser = parse_query)]
     query: Option<QueryPairs>,
-    #[command(flatten)]
-    output: OutputArgs,
-    /// Print which counters, indexes and sets the store reads for the page, not the page itself.
-    /// Reads the store directly: takes --store, needs no server and no key
+    /// Do not list: print how the store finds the page, step by step, to see why a list is slow.
+    /// Opens --store itself; needs no server and no key
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Address of the server
-    #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080",
+          help_heading = SERVER)]
     url: String,
     /// Name of the domain
-    #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain)]
+    #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain,
+          help_heading = SERVER)]
     domain: DomainName,
     /// API key
-    #[arg(long, env = "CASELOAD_API_KEY", value_name = "KEY", hide_env_values = true)]
+    #[arg(long, env = "CASELOAD_API_KEY", value_name = "KEY", hide_env_values = true,
+          help_heading = SERVER)]
     api_key: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SERVER)]
     trust: TrustArg,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SERVER)]
     store: StoreArgs,
 }
 
@@ -65,6 +74,7 @@ pub(crate) struct ListArgs {
 struct QueryPairs(Vec<(String, String)>);
 
 pub(crate) fn run(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    args.output.file.redirect(printer)?;
     if args.explain { explain(&args, printer) } else { block_on(list(args, printer)) }
 }
 
@@ -93,19 +103,18 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let mut params = Params::default();
     params.extend(args.pairs());
     let form = args.output.form()?;
-    let mut output = args.output.open(printer)?;
     if form == Form::Csv {
         args.output.extend(&mut params);
-        output.copy(client.issue_table(params).await?).await?;
-        output.complete("wrote a table of issues")?;
+        copy_table(client.issue_table(params).await?, printer).await?;
+        printer.complete("wrote a table of issues")?;
         return Ok(Done::Good);
     }
     let page = client.issues(&params).await?;
     for issue in &page.issues {
-        output.write(&line_of(issue))?;
+        printer.data(&line_of(issue))?;
     }
     let all = counted(page.total_hits, "issue", "issues");
-    output.complete(page_of((page.page, page.total_pages), &all))?;
+    printer.complete(page_of((page.page, page.total_pages), &all))?;
     Ok(Done::Good)
 }
 

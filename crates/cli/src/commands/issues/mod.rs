@@ -18,7 +18,7 @@ use crate::printer::Printer;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IssuesCommand {
-    /// Print a page of issues as JSON Lines or all of them as CSV, or explain how a page is found
+    /// List issues, newest first: a page of them as JSON, or all of them as a table
     List(list::ListArgs),
     /// List the issues in which a text occurs, one per row
     Search(search::SearchArgs),
@@ -26,7 +26,7 @@ pub(crate) enum IssuesCommand {
     Count(count::CountArgs),
     /// Print one issue
     Get(GetArgs),
-    /// Import a file of issues
+    /// Create or replace issues from a file, and wait for the end
     Import(Box<import::ImportArgs>),
     /// Write all issues of a time span as JSON Lines, oldest first
     Export(export::ExportArgs),

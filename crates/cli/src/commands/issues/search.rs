@@ -15,11 +15,11 @@ pub(crate) struct SearchArgs {
     /// regard to case. Several words are one text, with a blank between them
     #[arg(required = true, value_name = "WORDS")]
     words: Vec<String>,
-    /// Page number, from 1
-    #[arg(long)]
+    /// Which page to print [default: 1]
+    #[arg(long, value_name = "NUMBER")]
     page: Option<u32>,
-    /// Issues on a page, 1 to 1000
-    #[arg(long)]
+    /// Issues on a page, 1 to 1000 [default: 100]
+    #[arg(long, value_name = "NUMBER")]
     page_size: Option<u32>,
     #[command(flatten)]
     filters: FilterArgs,

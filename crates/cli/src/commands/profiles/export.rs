@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::kind::KindArg;
 use crate::args::ServerArgs;
-use crate::commands::output::{Form, Output, OutputArgs};
+use crate::commands::output::{Form, OutputArgs, copy_table};
 use crate::commands::wire::{FilterArgs, line_of};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted};
@@ -27,9 +27,9 @@ pub(crate) struct ExportArgs {
 pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let form = args.output.form()?;
     let client = args.server.client()?;
-    let mut output = args.output.open(printer)?;
-    let said = export(&args, form, &client, &mut output).await?;
-    output.complete(said)?;
+    args.output.file.redirect(printer)?;
+    let said = export(&args, form, &client, printer).await?;
+    printer.complete(said)?;
     Ok(Done::Good)
 }
 
@@ -38,21 +38,21 @@ async fn export(
     args: &ExportArgs,
     form: Form,
     client: &Client,
-    output: &mut Output<'_>,
+    printer: &mut Printer,
 ) -> Result<String, Failure> {
     let (kind, (one, many)) = (args.kind.kind(), args.kind.nouns());
     let mut params = Params::default();
     params.extend(args.filters.params.clone());
     args.output.extend(&mut params);
     if form == Form::Csv {
-        output.copy(client.profile_table(kind, params).await?).await?;
+        copy_table(client.profile_table(kind, params).await?, printer).await?;
         return Ok(format!("exported a table of {many}"));
     }
     let mut walk = client.walk_profiles(kind, params);
     let mut progress = None;
     while let Some(profiles) = walk.next().await? {
         for profile in &profiles {
-            output.write(&line_of(profile))?;
+            printer.data(&line_of(profile))?;
         }
         let progress = progress
             .get_or_insert_with(|| Progress::new("exporting profiles", walk.total(), Unit::Count));

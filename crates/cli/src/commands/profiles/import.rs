@@ -15,26 +15,26 @@ use crate::printer::Printer;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// File of profiles: JSON lines, one JSON array, or a table with a header of field names; may
-    /// be compressed with gzip or zstd; - means standard input
+    /// Lines of JSON, a JSON array, a table (CSV) whose first row names the fields, or a workbook
+    /// (.xlsx); may be packed with gzip or zstd. - is standard input
     file: PathBuf,
-    /// Update the profiles that have the identities of entries, and create the others
+    /// Update the profile that has an identity of the entry; create one only if none has
     #[arg(long)]
     upsert: bool,
-    /// Update profiles only, by their identities or ids; none is created
+    /// Update the profile that has an identity or the id of the entry; an entry without one fails
     #[arg(long)]
     update: bool,
     #[command(flatten)]
     kind: KindArg,
-    /// Write nothing, but report what the import would do
+    /// Change nothing, but report what the import would do; `caseload bulk run` then does it
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    again: AgainArg,
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
     outputs: OutputArgs,
-    #[command(flatten)]
-    again: AgainArg,
     #[command(flatten)]
     server: ServerArgs,
 }

@@ -14,7 +14,7 @@ use crate::printer::Printer;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Import a file of profiles
+    /// Create or update profiles from a file, and wait for the end
     Import(Box<import::ImportArgs>),
     /// Write all profiles, or those that filters select, as JSON Lines or CSV
     Export(export::ExportArgs),

@@ -1,5 +1,5 @@
-//! The listener: it accepts connections, serves HTTP on each, and ends them in order. A server
-//! that is asked to stop takes no new connections, awaits the first request of those that it has just
+//! The listener: it accepts connections, serves HTTP on each, and ends them in order. A server that
+//! is asked to stop takes no new connections, awaits the first request of those that it has just
 //! accepted, closes idle connections at once, and lets the requests in flight finish, which no
 //! longer wait for tasks. After [`SHUTDOWN_SECONDS_MAX`] it cuts the remaining connections.
 

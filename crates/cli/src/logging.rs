@@ -79,14 +79,16 @@ where
     }
 }
 
-fn text(line: &mut String, CurrentRequest { id, method, path }: &CurrentRequest) {
+fn text(line: &mut String, request: &CurrentRequest) {
+    let (id, method, path) = (request.id(), request.method, request.path());
     // Writing to memory cannot fail.
     let _ = write!(line, " request_id={id:?} method={method} path={path:?}");
 }
 
 /// The line is a map.
-fn as_json(line: &mut String, CurrentRequest { id, method, path }: &CurrentRequest) {
-    let request = json!({"request_id": id, "method": method, "path": path}).to_string();
+fn as_json(line: &mut String, request: &CurrentRequest) {
+    let (id, method, path) = (request.id(), request.method, request.path());
+    let members = json!({"request_id": id, "method": method, "path": path}).to_string();
     line.pop();
-    let _ = write!(line, ",{}", &request[1..]);
+    let _ = write!(line, ",{}", &members[1..]);
 }

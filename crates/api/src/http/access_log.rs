@@ -242,11 +242,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_and_a_carried_task_are_work_on_the_request() {
-        let id = || CurrentRequest::now().map(|current| current.id.clone());
+        let id = || CurrentRequest::now().map(|current| current.id().to_owned());
         let asks = || {
-            futures_util::stream::once(async move {
-                Ok::<_, axum::Error>(id().unwrap_or_default().into_string())
-            })
+            futures_util::stream::once(
+                async move { Ok::<_, axum::Error>(id().unwrap_or_default()) },
+            )
         };
         let frame = answer(Body::from_stream(asks())).frame().await.expect("a frame");
         let bytes = frame.expect("bytes").into_data().expect("bytes");

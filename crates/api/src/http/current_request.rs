@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Uri};
 
 /// The most bytes of a path in the log.
 const PATH_BYTES_MAX: usize = 512;
@@ -15,22 +15,29 @@ tokio::task_local! {
     static CURRENT: Arc<CurrentRequest>;
 }
 
-/// The parts of a request that the log names.
+/// The parts of a request that the log names. Most requests write no line, so the parts are shared
+/// with the request, and made into text by a line.
 #[derive(Debug)]
 pub struct CurrentRequest {
-    pub id: Box<str>,
+    id: HeaderValue,
     pub method: &'static str,
-    pub path: Box<str>,
+    uri: Uri,
 }
 
 impl CurrentRequest {
     pub(crate) fn new(id: &HeaderValue, request: &Request) -> Arc<Self> {
-        let path = request.uri().path();
-        Arc::new(Self {
-            id: id.to_str().unwrap_or_default().into(),
-            method: method_name(request.method()),
-            path: path[..path.floor_char_boundary(PATH_BYTES_MAX)].into(),
-        })
+        let method = method_name(request.method());
+        Arc::new(Self { id: id.clone(), method, uri: request.uri().clone() })
+    }
+
+    pub fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+
+    /// The path, or its beginning if it is long.
+    pub fn path(&self) -> &str {
+        let path = self.uri.path();
+        &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
     }
 
     /// The request that the running task works on.

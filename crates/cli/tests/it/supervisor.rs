@@ -44,8 +44,11 @@ fn bound(address: &str) -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-fn copy_of(listener: &TcpListener) -> OwnedFd {
-    listener.try_clone().unwrap().into()
+/// Starts a server on a copy of the listener.
+fn start_on<'w>(listener: &TcpListener, workdir: &'w Workdir, key: &str) -> Server<'w> {
+    let plain = workdir.caseload(&["serve", "--listen", "127.0.0.1:1"]);
+    let copy = listener.try_clone().unwrap().into();
+    Server::spawn(workdir, key.to_owned(), passing(&plain, vec![copy], ""))
 }
 
 /// Sends a request, whose answer a later server may write.
@@ -144,9 +147,7 @@ fn requests_to_a_passed_socket_wait_for_the_next_server() {
     let workdir = Workdir::new();
     let key = workdir.serve().key.clone();
     let (listener, address) = bound("127.0.0.1:0");
-    let plain = workdir.caseload(&["serve", "--listen", "127.0.0.1:1"]);
-    let start =
-        || Server::spawn(&workdir, key.clone(), passing(&plain, vec![copy_of(&listener)], ""));
+    let start = || start_on(&listener, &workdir, &key);
     let early = ask(address);
     let mut server = start();
     assert_eq!(server.url, format!("http://{address}"));
@@ -166,9 +167,7 @@ fn no_request_to_a_passed_socket_is_lost_while_servers_follow_one_another() {
     let workdir = Workdir::new();
     let key = workdir.serve().key.clone();
     let (listener, address) = bound("127.0.0.1:0");
-    let plain = workdir.caseload(&["serve", "--listen", "127.0.0.1:1"]);
-    let start =
-        || Server::spawn(&workdir, key.clone(), passing(&plain, vec![copy_of(&listener)], ""));
+    let start = || start_on(&listener, &workdir, &key);
     let is_over = AtomicBool::new(false);
     let asked = thread::scope(|scope| {
         let ask_on = || {

@@ -1,6 +1,6 @@
 //! `caseload upgrade --check`: whether this program can open a store, and whether its first start
-//! would upgrade it. It looks at the store without opening it, because every opening brings the
-//! tables up to date. There is no other way to upgrade: a start does it.
+//! would upgrade it. It looks at the store without opening it, because a program that opens a store
+//! upgrades it. No command does only that.
 
 use caseload_location::{StoreLocation, look};
 use caseload_store::migrations::StoreState;

@@ -82,7 +82,7 @@ impl ObservedBody {
             Poll::Ready(_) => Some(0),
         };
         let moved = self.exchange.body_moved(self.request, bytes, reader);
-        // A body that has ended is not too slow any more.
+        // A body that has ended cannot be too slow.
         if matches!(polled, Poll::Ready(None | Some(Err(_)))) { Ok(()) } else { moved }
     }
 }

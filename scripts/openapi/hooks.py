@@ -221,8 +221,13 @@ def without_more_forms(case):
 
 @schemathesis.hook
 def map_case(context, case):
-    """A key opens one domain: every good name becomes that one, bad names stay as they are."""
+    """A key opens one domain: every good name becomes that one, bad names stay as they are.
+
+    The two imported issues stay for the other calls: a request to delete one of them names a third.
+    """
     without_more_forms(case)
+    if case.method == "DELETE" and str((case.path_parameters or {}).get("issue_id")) in ("12", "13"):
+        case.path_parameters["issue_id"] = "14"
     domain = (case.path_parameters or {}).get("domain")
     if isinstance(domain, str) and DOMAIN.fullmatch(domain):
         case.path_parameters["domain"] = "acme"

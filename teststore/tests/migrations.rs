@@ -21,7 +21,7 @@ const MIGRATIONS: [(&str, &str); 2] = [
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "15e4b3d9d5b439ead1169994feab0e5d9bfc15918318ece094210130c988b776",
+        "3149ba3a26ffeb385898436e4eba8cbef50ad1c29b61e1f6ec1a5abaf0dfe275",
     ),
 ];
 

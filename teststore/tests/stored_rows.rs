@@ -7,6 +7,8 @@
 #[expect(dead_code, reason = "these tests open stores by themselves")]
 #[path = "replicas/database.rs"]
 mod database;
+#[path = "stored/deletions.rs"]
+mod deletions;
 #[expect(dead_code, clippy::unused_async, reason = "the suite has more than the data of a store")]
 mod suite;
 

@@ -68,7 +68,9 @@ impl Routes {
 
 fn routes() -> Routes {
     let list_and_write = post(issues::create).put(issues::edit_many).get(issues::list);
-    let single_and_edit = put(issues::edit).get(issues::get);
+    let single_issue = put(issues::edit).get(issues::get).delete(issues::delete);
+    let core_profile = get(profiles::get_core_profile).delete(profiles::delete_core_profile);
+    let app_profile = get(profiles::get_app_profile).delete(profiles::delete_app_profile);
     let routes = Routes::new()
         .route("/", get(front_page::front_page))
         .route("/docs/{page}", get(front_page::docs))
@@ -78,7 +80,7 @@ fn routes() -> Routes {
         .route("/openapi.json", get(openapi_document::get))
         .route("/v1/{domain}/issues", list_and_write)
         .route("/v1/{domain}/issues/counts", get(issues::counts))
-        .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
+        .route("/v1/{domain}/issues/{issue_id}", single_issue)
         .route(
             "/v1/{domain}/issues/{issue_id}/messages",
             post(issues::add_message).get(issues::list_messages),
@@ -99,12 +101,9 @@ fn routes() -> Routes {
         .route("/console/{version}/{file}", get(console::file))
         .route("/console/session", get(console::get).post(console::begin).delete(console::end))
         .route("/v2/{domain}/identity/core_profiles", get(profiles::list_core_profiles))
-        .route(
-            "/v2/{domain}/identity/core_profiles/{core_profile_id}",
-            get(profiles::get_core_profile),
-        )
+        .route("/v2/{domain}/identity/core_profiles/{core_profile_id}", core_profile)
         .route("/v2/{domain}/identity/app_profiles", get(profiles::list_app_profiles))
-        .route("/v2/{domain}/identity/app_profiles/{pid}", get(profiles::get_app_profile));
+        .route("/v2/{domain}/identity/app_profiles/{pid}", app_profile);
     Family::ALL.iter().fold(routes, |routes, family| bulk_routes(routes, *family))
 }
 

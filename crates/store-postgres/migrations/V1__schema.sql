@@ -51,10 +51,12 @@ CREATE TABLE domain_removals (
 );
 
 -- Hands out ids and times: max(now, last + 1). Locked last, just before commit. What only chunks of
--- writing tasks use (core profile ids, times of core profiles) needs no lock before: a domain has
--- one such chunk at a time. `last_live_created_at` is the latest creation time that was given to an
--- issue as it was written; imports do not count. `stored_bytes` are those of the domain's issues,
--- profiles, payloads, records and attachments, and of the column `file` of its imports.
+-- writing tasks use (core profile ids, times of core profiles) needs no such lock before: a domain
+-- has one such chunk at a time. A chunk of profiles begins with a lock that only calls that delete a
+-- profile wait for, and they lock the clock first. `last_live_created_at` is the latest creation
+-- time that was given to an issue as it was written; imports do not count. `stored_bytes` are those
+-- of the domain's issues, profiles, payloads, records and attachments, and of the column `file` of
+-- its imports.
 CREATE TABLE domain_clocks (
     domain_id               BIGINT PRIMARY KEY,
     last_issue_id           BIGINT NOT NULL DEFAULT 0,

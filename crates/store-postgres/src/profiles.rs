@@ -10,7 +10,9 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, CORE_PROFILES};
-use caseload_store::profiles::{ChangeTimes, CoreProfiles, IndexedProfile, ProfileStore};
+use caseload_store::profiles::{
+    ChangeTimes, CoreProfiles, IndexedProfile, ProfileClock, ProfileStore,
+};
 use caseload_store::rowset::row_number;
 use caseload_store::sql::{Sql, Value};
 use caseload_store::term_changes::TermUpdates;
@@ -48,8 +50,37 @@ const DELETE_SETS: &str = "DELETE FROM profile_sets s
      USING unnest($2::bigint[], $3::bytea[], $4::bigint[]) AS n (kind, value, block)
      WHERE s.domain_id = $1 AND s.kind = n.kind AND s.value = n.value AND s.block = n.block";
 
+/// The last id and time of change that profiles of a domain got, and the last row of core profiles.
+pub(crate) const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at,
+     (SELECT coalesce(max(row), 0) FROM core_profiles WHERE domain_id = $1)
+     FROM domain_clocks WHERE domain_id = $1";
+/// Ends [`CLOCK`] in a chunk that writes profiles: writes of issues do not wait for this lock, and
+/// [`LOCK_PROFILES`] waits for its end.
+pub(crate) const IN_CHUNK: &str = " FOR KEY SHARE";
+const LOCK_PROFILES: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
+pub(crate) const ADVANCE: &str = "UPDATE domain_clocks SET
+     last_core_profile_id = greatest(last_core_profile_id, $2),
+     last_profile_change_at = greatest(last_profile_change_at, $3)
+     WHERE domain_id = $1";
+
+pub(crate) fn clock(row: &Row) -> Result<ProfileClock, StoreError> {
+    let (last_id, last_change) = (row.get(0), instant(row, 1));
+    Ok(ProfileClock { last_id, last_change, last_row: row_number(row.get(2))? })
+}
+
 impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
+
+    fn lock_profiles(&self) -> Result<Option<ProfileClock>, StoreError> {
+        // The second statement sees the commit that the first one waited for.
+        self.row_opt(LOCK_PROFILES, &[&self.domain.0])?;
+        self.row_opt(CLOCK, &[&self.domain.0])?.as_ref().map(clock).transpose()
+    }
+
+    fn advance_profiles(&self, clock: ProfileClock) -> Result<(), StoreError> {
+        let ProfileClock { last_id, last_change, .. } = clock;
+        self.execute(ADVANCE, &[&self.domain.0, &last_id, &last_change.0]).map(drop)
+    }
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
         if identities.is_empty() {

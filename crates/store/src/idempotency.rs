@@ -9,7 +9,7 @@ use caseload_model::time::UnixMillis;
 
 use crate::checksum::{IDEMPOTENCY_KEYS, sealed};
 use crate::sql::{Query, Sql};
-use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
+use crate::{IdempotencyKey, Idempotent, StoreError, StoredAnswer, WriteOrigin, values};
 
 /// One domain in a transaction.
 pub trait CommandStore: Sql {
@@ -83,6 +83,28 @@ pub fn first_answer(
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),
     }
+}
+
+/// Runs a command that may be repeated, and stores its answer with its effect.
+pub(crate) fn once(
+    store: &impl CommandStore,
+    origin: &WriteOrigin,
+    write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
+    store.require_caller(origin.key.as_deref(), origin.now)?;
+    if let Some(key) = &origin.idempotency
+        && let Some(first) = first_answer(store, key)?
+    {
+        return Ok(Idempotent::Replayed(first));
+    }
+    let answer = write()?;
+    if let Some(key) = &origin.idempotency
+        && store_or_first(store, key, &answer)?.is_some()
+    {
+        // A repeat came first: this effect is undone, and the next try finds the first answer.
+        return Err(StoreError::Contended);
+    }
+    Ok(Idempotent::Done(answer))
 }
 
 /// Stores `answer`, or returns the first answer if the request is a repeat.

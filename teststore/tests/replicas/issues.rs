@@ -328,7 +328,7 @@ async fn sparse_terms_are_compacted_under_the_clock_lock_of_imports() {
         let store = Arc::clone(&store);
         async move { store.purge_expired(NOW).await }
     });
-    let waits = "wait_event_type = 'Lock' AND query LIKE '%FROM domain_clocks%FOR UPDATE'";
+    let waits = "wait_event_type = 'Lock' AND query LIKE '%FROM domain_clocks%FOR NO KEY UPDATE'";
     database.wait_for_session(waits).await;
     assert_eq!(database.count("issue_values").await, 0);
     import.batch_execute("COMMIT").await.unwrap();

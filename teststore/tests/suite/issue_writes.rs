@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::oracle::list;
 use super::support::{NOW, assert_sound, domain, later, rounds, run};
 
-const BUDGET: Duration = Duration::from_secs(10);
+pub(super) const BUDGET: Duration = Duration::from_secs(10);
 const HOUR: i64 = 3_600_000;
 
 type Fields<'f> = &'f [(&'f str, &'f str)];
@@ -35,7 +35,7 @@ fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
+pub(super) fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     WriteOrigin {
         key: None,
         domain: domain.id,
@@ -46,7 +46,7 @@ fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     }
 }
 
-pub(super) fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
+pub(crate) fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
     let (request, faults) = read_create(&pairs(fields));
     assert_eq!(faults, []);
     CreateIssue { origin: origin(domain, NOW), request, attachments: Vec::new() }
@@ -63,7 +63,7 @@ pub(super) fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> Add
     AddMessage { origin: origin(domain, NOW), issue_id, request, attachments: Vec::new() }
 }
 
-fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
+pub(super) fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
     let (request, faults) = read_edit(&pairs(fields));
     assert_eq!(faults, []);
     EditIssue { origin: origin(domain, NOW), issue_id, request }
@@ -380,7 +380,7 @@ pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
 }
 
 /// Stages a file in these pieces. Returns its description for a message.
-pub(super) async fn staged(
+pub(crate) async fn staged(
     store: &Arc<dyn Store>,
     domain: &Domain,
     id: &str,

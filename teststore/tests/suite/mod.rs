@@ -3,6 +3,7 @@
 //! must pass the same suite; features of a single backend are tested elsewhere.
 
 pub(crate) mod deaths;
+pub(crate) mod deletions;
 pub(crate) mod domains;
 pub(crate) mod dry_imports;
 pub(crate) mod ended_keys;
@@ -218,6 +219,12 @@ macro_rules! store_suite {
             random_deletions_leave_the_other_issues_and_their_index,
             a_deleted_issue_goes_with_its_files_and_can_be_imported_again,
             an_edit_meets_a_deletion_before_or_after_it,
+        );
+        $crate::store_suite!(@ $open, deletions:
+            one_of_two_calls_deletes_the_record,
+            a_repeated_deletion_gets_the_first_answer,
+            an_edit_meets_a_deleting_call_before_or_after_it,
+            a_task_meets_deleting_calls_between_its_chunks,
         );
         $crate::store_suite!(@ $open, issue_upserts:
             random_upserts_agree_with_a_naive_store_of_issues,

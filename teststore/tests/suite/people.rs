@@ -26,7 +26,7 @@ const TASKS: usize = 7;
 const MANY: usize = 1100;
 
 /// The outcome of each entry, or the codes and pointers of its faults.
-pub(super) async fn answers(store: &Arc<dyn Store>, domain: &Domain, task: &str) -> Vec<String> {
+pub(crate) async fn answers(store: &Arc<dyn Store>, domain: &Domain, task: &str) -> Vec<String> {
     let mut all: Vec<(u64, String)> = Vec::new();
     for line in results(store, domain.id, task).await {
         let line: Value = serde_json::from_str(&line).unwrap();

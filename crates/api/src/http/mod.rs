@@ -28,4 +28,5 @@ pub(crate) mod range;
 pub(crate) mod refusal;
 pub(crate) mod request_id;
 pub(crate) mod same_site;
+pub(crate) mod single_write;
 pub(crate) mod tls;

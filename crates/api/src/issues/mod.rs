@@ -1,9 +1,10 @@
 //! Issues over HTTP: the list (by page, by cursor, as a stream), the single issue, and the calls
-//! that create, edit and answer issues. The store renders issues; this module sends their bytes
-//! without parsing them. The model defines the meaning of parameters and fields.
+//! that create, edit, answer and delete issues. The store renders issues; this module sends their
+//! bytes without parsing them. The model defines the meaning of parameters and fields.
 
 mod counts;
 mod create;
+mod delete;
 mod edit;
 mod file_upload;
 mod get;
@@ -18,6 +19,7 @@ mod write_call;
 
 pub(crate) use counts::counts;
 pub(crate) use create::create;
+pub(crate) use delete::delete;
 pub(crate) use edit::{edit, edit_many};
 #[cfg(test)]
 pub(crate) use file_upload::FILE_FIELDS;

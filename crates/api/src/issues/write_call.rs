@@ -20,7 +20,7 @@ use crate::http::idempotency::{self, InProgressMark};
 use crate::http::memory::Memory;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
-use crate::http::random::random_u64;
+use crate::http::single_write::origin;
 use crate::state::AppState;
 
 /// A form of more bytes takes memory for the values in its maps and lists.
@@ -140,23 +140,6 @@ fn content(name: &str, issue: Option<IssueId>, form: &Fields, files: [u8; 32]) -
         parts.extend([name.as_bytes(), value.as_bytes()]);
     }
     idempotency::content_hash(&parts)
-}
-
-/// The common part of a command. An idempotency key comes with the hash of the request's content.
-fn origin(
-    state: &AppState,
-    caller: &Caller,
-    key: Option<(String, [u8; 32])>,
-) -> Result<WriteOrigin, Problem> {
-    let now = state.clock.now();
-    Ok(WriteOrigin {
-        domain: caller.domain_id,
-        domain_name: caller.domain_name.clone(),
-        key: Some(caller.key_id.clone()),
-        now,
-        random: random_u64()?,
-        idempotency: key.map(|(text, content)| idempotency::stored_key(text, content, now, now)),
-    })
 }
 
 /// The answer 201, the same for the first request and each repeat. The files of a repeat are

@@ -29,6 +29,18 @@ pub(crate) const QUERY: [ErrorCode; 5] = [
     ErrorCode::TooMany,
 ];
 
+/// The errors of a call that deletes a record.
+const DELETION: [ErrorCode; 8] = [
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::TooMany,
+    ErrorCode::NotFound,
+    ErrorCode::CrossSite,
+    ErrorCode::IdempotencyInProgress,
+    ErrorCode::IdempotencyKeyReused,
+];
+
 /// An operation under construction.
 pub(crate) struct Operation {
     members: Map<String, Value>,
@@ -103,6 +115,13 @@ impl Operation {
         }
         self.responses.insert(status.to_string(), response);
         self
+    }
+
+    /// Adds the answers of a call that deletes the record of its path, which may be repeated.
+    pub(crate) fn deletes(self, description: &str) -> Self {
+        self.takes(["Idempotency-Key"])
+            .answers(204, description, &["Idempotent-Replayed"], &Value::Null)
+            .fails(&DELETION)
     }
 
     /// Adds links to the answer of this status: the calls that can follow it.

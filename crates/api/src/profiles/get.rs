@@ -3,13 +3,11 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use caseload_model::error_code::ErrorCode;
-use caseload_model::ids::CoreProfileId;
-use caseload_model::profile::CORE_PROFILE_ID_MAX;
 use caseload_model::profile_query::{ProfileId, ProfileKind, parse_single_profile};
 use caseload_store::GetProfile;
 use http::{HeaderMap, header};
 
+use super::id::{core_profile_id, unknown};
 use crate::http::auth::Caller;
 use crate::http::etag;
 use crate::http::memory::WAIT;
@@ -27,14 +25,7 @@ pub(crate) async fn get_core_profile(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let is_whole = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-    let known = id.parse().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX);
-    let id = if is_whole {
-        Ok(known.map(|id| ProfileId::Core(CoreProfileId(id))))
-    } else {
-        let detail = "the id of a core profile is digits alone, such as 188474421477632";
-        Err(Fault::parameter("core-profile-id", ErrorCode::InvalidValue, detail))
-    };
+    let id = core_profile_id(&id).map(|id| id.map(ProfileId::Core));
     get(&state, &caller, ProfileKind::Core, id, &headers, &query).await
 }
 
@@ -78,13 +69,4 @@ async fn get(
     }
     let headers = [(header::ETAG, tag), (header::CONTENT_TYPE, "application/json".to_owned())];
     Ok((headers, memory.hold(profile.body)).into_response())
-}
-
-/// The answer 404 for a profile that does not exist.
-fn unknown(kind: ProfileKind) -> Problem {
-    let detail = match kind {
-        ProfileKind::Core => "the domain has no core profile with that id",
-        ProfileKind::App => "the domain has no app profile with that pid",
-    };
-    Problem::new(ErrorCode::NotFound, detail)
 }

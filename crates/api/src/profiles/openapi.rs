@@ -53,9 +53,13 @@ pub(crate) fn paths() -> Value {
         "/v2/{domain}/identity/core_profiles": {"get": list(ProfileKind::Core)},
         "/v2/{domain}/identity/core_profiles/{core_profile_id}": {
             "get": single(ProfileKind::Core),
+            "delete": delete(ProfileKind::Core),
         },
         "/v2/{domain}/identity/app_profiles": {"get": list(ProfileKind::App)},
-        "/v2/{domain}/identity/app_profiles/{pid}": {"get": single(ProfileKind::App)},
+        "/v2/{domain}/identity/app_profiles/{pid}": {
+            "get": single(ProfileKind::App),
+            "delete": delete(ProfileKind::App),
+        },
     })
 }
 
@@ -155,6 +159,29 @@ fn single(kind: ProfileKind) -> Value {
     .build()
 }
 
+fn delete(kind: ProfileKind) -> Value {
+    let Words { noun, record, .. } = words_of(kind);
+    let (id, description) = match kind {
+        ProfileKind::Core => (
+            "core_profile_id",
+            "The profile is gone with its identities, as after a task with the action \
+             `delete_core_profiles`: app profiles and issues of the person stay. Needs a write \
+             key.",
+        ),
+        ProfileKind::App => (
+            "pid",
+            "The profile is gone, as after a task with the action `delete_app_profiles`: the core \
+             profile and the issues of the person stay. The next message or issue of that author \
+             creates it again. Needs a write key.",
+        ),
+    };
+    let summary = format!("Delete {} {noun}", if kind == ProfileKind::App { "an" } else { "a" });
+    Operation::guarded(&format!("delete{record}"), "profiles", &summary, description)
+        .takes(["domain", id])
+        .deletes("The profile is deleted.")
+        .build()
+}
+
 pub(crate) fn schemas() -> Value {
     json!({
         "CoreProfileEnvelope": envelope("core_profiles", "CoreProfile"),
@@ -190,12 +217,11 @@ fn ids() -> Value {
             schema("Identity"),
         ]},
     });
+    let mut core_profile_id =
+        path_id("core_profile_id", "The id of a core profile: digits.", "188474421477632");
+    core_profile_id["schema"] = json!({"type": "string", "pattern": "^[0-9]+$"});
     json!({
-        "core_profile_id": path_id(
-            "core_profile_id",
-            "The id of a core profile: digits.",
-            "188474421477632",
-        ),
+        "core_profile_id": core_profile_id,
         "pid": path_id(
             "pid",
             "The pid of an app profile.",

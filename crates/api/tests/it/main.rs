@@ -41,6 +41,7 @@ mod bulk_actions {
 }
 mod connections;
 mod console;
+mod deletions;
 mod everywhere;
 mod front_page;
 mod heads;

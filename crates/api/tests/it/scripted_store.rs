@@ -18,10 +18,10 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
     CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
-    DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
-    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
-    ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
+    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, DeleteIssue, DeleteProfile,
+    Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue,
+    GetProfile, Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
     RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
     SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
     StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
@@ -368,6 +368,7 @@ impl Issues for ScriptedStore {
         create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
         add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
         add_note(command: AddNote) -> Idempotent<StoredAnswer>;
+        delete_issue(command: DeleteIssue) -> Idempotent<StoredAnswer>;
         edit_issue(command: EditIssue) -> Idempotent<StoredAnswer>;
         edit_issues(command: EditIssues) -> Idempotent<StoredAnswer>;
         reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
@@ -444,6 +445,7 @@ impl Profiles for ScriptedStore {
         list_profiles(request: ListProfiles) -> ProfilePage;
         step_profiles(request: StepProfiles) -> ProfileStep;
         profile(request: GetProfile) -> Option<RenderedProfile>;
+        delete_profile(command: DeleteProfile) -> Idempotent<StoredAnswer>;
         app_profiles_of(request: AppProfilesOf) -> Vec<String>;
     }
 }

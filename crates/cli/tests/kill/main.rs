@@ -11,5 +11,6 @@
 mod common;
 
 mod creates;
+mod deletions;
 mod life;
 mod writes;

@@ -24,7 +24,7 @@ const STEP_DELTAS: i64 = 5000;
 const STEP_SPARSE_DELTAS: i64 = 500;
 /// The first half of the lock's number, which no other program is likely to use.
 const LOCK_CLASS: i32 = 0x6361_7365;
-const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
+const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR NO KEY UPDATE";
 /// Each key is looked up in an index. The planner cannot know that the keys are few.
 const LOOK_UP: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
      SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";

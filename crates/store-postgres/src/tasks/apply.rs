@@ -6,10 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use caseload_model::task::Action;
+use caseload_model::task::{Action, Family};
 use caseload_store::checksum;
 use caseload_store::profiles::ProfileClock;
-use caseload_store::rowset::row_number;
 use caseload_store::tasks::{
     CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
     kind_code, plan_dry_run, read_chunk, store_planned, write_chunk,
@@ -25,7 +24,7 @@ use crate::engine::{
     BlockingClient, Client, CopyRows, Engine, Nodes, READ_BUDGET, first_cause, store_error,
 };
 use crate::issues::Import;
-use crate::rows::instant;
+use crate::profiles::{self, ADVANCE, CLOCK};
 use crate::tx::DomainTx;
 
 /// How long a chunk takes further slices. Only a caller that cancels the task waits for a chunk of
@@ -41,10 +40,6 @@ const ISSUES_BYTES_MAX: usize = 32 << 20;
 /// and one more chunk costs more than that.
 const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 
-/// The last id and time of change that profiles of a domain got, and the last row of core profiles.
-const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at,
-     (SELECT coalesce(max(row), 0) FROM core_profiles WHERE domain_id = $1)
-     FROM domain_clocks WHERE domain_id = $1";
 /// Waits until the task that wrote to the domain before has ended on the domain's node, too: its
 /// changes may become visible there a moment after it has left the queue.
 const EARLIER: &str =
@@ -151,10 +146,14 @@ impl<'c> ChunkStore for Chunk<'c> {
         let (client, domain, id) = (self.tx.client(), self.tx.domain.0, id.as_bytes());
         let (of_task, of_domain): ([&(dyn ToSql + Sync); 2], [&(dyn ToSql + Sync); 1]) =
             ([&domain, &id], [&domain]);
+        let writes_profiles = self.action.writes() && self.action.family() == Family::Identity;
+        let lock_profiles = if writes_profiles { profiles::IN_CHUNK } else { "" };
+        let read_clock = format!("{CLOCK}{lock_profiles}");
         let (queued, there, found, clock) = self.tx.wait(async {
             let (lock, lock_domain) =
                 (client.prepare(&lock()).await?, client.prepare(LOCK_DOMAIN).await?);
-            let (select, clock) = (client.prepare(&select()).await?, client.prepare(CLOCK).await?);
+            let select = client.prepare(&select()).await?;
+            let clock = client.prepare(&read_clock).await?;
             let earlier = match client.nodes() {
                 Nodes::Many if self.action.writes() => Some(client.prepare(EARLIER).await?),
                 _ => None,
@@ -180,11 +179,7 @@ impl<'c> ChunkStore for Chunk<'c> {
         let (Some(_), Some(found), Some(clock)) = (there, found, clock) else { return Ok(None) };
         Ok(Some(ChunkStart {
             task: locked(&found, queued.as_ref())?,
-            clock: ProfileClock {
-                last_id: clock.get(0),
-                last_change: instant(&clock, 1),
-                last_row: row_number(clock.get(2))?,
-            },
+            clock: profiles::clock(&clock)?,
         }))
     }
 
@@ -215,11 +210,7 @@ impl<'c> ChunkStore for Chunk<'c> {
             first_cause(<[_; 3]>::from(answers))?;
             let Some(ProfileClock { last_id, last_change, .. }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
-            let update = "UPDATE domain_clocks SET
-                 last_core_profile_id = greatest(last_core_profile_id, $2),
-                 last_profile_change_at = greatest(last_profile_change_at, $3)
-                 WHERE domain_id = $1";
-            client.execute(update, &[&domain, &last_id, &last_change.0]).await.map(drop)
+            client.execute(ADVANCE, &[&domain, &last_id, &last_change.0]).await.map(drop)
         })
     }
 }

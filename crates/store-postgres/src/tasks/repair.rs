@@ -93,7 +93,7 @@ async fn remove_place(client: &Client, (domain, id): &TaskKey) -> Result<bool, S
         return Ok(false);
     }
     // The transaction that accepted the task has the clock locked until the task is visible.
-    let clock = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
+    let clock = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR NO KEY UPDATE";
     client.row_opt(clock, &[domain]).await?;
     let unfinished = "SELECT 1 FROM tasks WHERE domain_id = $1 AND id = $2 AND status < 4";
     if client.row_opt(unfinished, &[domain, id]).await?.is_some() {

@@ -7,19 +7,27 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
 use caseload_store::checksum;
-use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileStore};
+use caseload_store::profiles::{ChangeTimes, CoreProfiles, ProfileClock, ProfileStore};
 use caseload_store::term_changes::TermUpdates;
 use rusqlite::ToSql;
 
 use super::get;
 use super::rows::insert_rows;
-use crate::Fault;
 use crate::engine::WorkLimit;
 use crate::issues::Statements;
 use crate::tx::DomainTx;
+use crate::{Fault, clock};
 
 impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = "";
+
+    fn lock_profiles(&self) -> Result<Option<ProfileClock>, StoreError> {
+        clock::profiles(*self)
+    }
+
+    fn advance_profiles(&self, clock: ProfileClock) -> Result<(), StoreError> {
+        clock::advance_profiles(*self, clock)
+    }
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
         let rows: Vec<[&dyn ToSql; 3]> = identities

@@ -14,9 +14,9 @@ use crate::query::{
     step, step_of,
 };
 use crate::{
-    AddMessage, AddNote, CountIssues, CreateIssue, EditIssue, EditIssues, ExplainedStep, GetIssue,
-    Idempotent, IssueCounts, IssuePage, IssueStep, Issues, ListIssues, RenderedIssue,
-    StageAttachment, StepIssues, StoreError, StoreFuture, StoredAnswer, attachments,
+    AddMessage, AddNote, CountIssues, CreateIssue, DeleteIssue, EditIssue, EditIssues,
+    ExplainedStep, GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, ListIssues,
+    RenderedIssue, StageAttachment, StepIssues, StoreError, StoreFuture, StoredAnswer, attachments,
 };
 
 impl<B: Backend> Issues for B {
@@ -97,6 +97,12 @@ impl<B: Backend> Issues for B {
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
         write_issues(self, domain, move |tx| write::edit(&tx, &command))
+    }
+
+    fn delete_issue(&self, command: DeleteIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.origin.domain;
+        let deleted = self.write_long_in(domain, move |tx| write::delete(&tx, &command));
+        note_issues(self, domain, deleted)
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>> {

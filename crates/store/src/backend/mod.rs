@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::issues::IssueStore;
 use crate::profile_lists::ProfileSource;
+use crate::profiles::ProfileStore;
 use crate::query::{RenderedPage, Rendering, Request, Source, TimedRows as _};
 use crate::sql::{Query, Sql};
 use crate::tasks::TaskStore;
@@ -29,7 +30,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// All domains, in a transaction.
     type Tx<'t>: Sql;
     /// One domain, in a transaction.
-    type DomainTx<'t>: TaskStore + IssueStore + ProfileSource + Copy;
+    type DomainTx<'t>: TaskStore + IssueStore + ProfileStore + ProfileSource + Copy;
     /// The issues of one domain, in a snapshot.
     type Issues<'t>: Source<Store = Self::DomainTx<'t>>;
 

@@ -1,11 +1,13 @@
-//! Reading profiles, for every backend. The rules are in [`crate::profile_lists`].
+//! Reading profiles and deleting single ones, for every backend. The rules are in
+//! [`crate::profile_lists`] and [`crate::profiles`].
 
 use super::Backend;
 use crate::profile_lists::{self as rules, is_expensive};
+use crate::profiles::delete_one;
 use crate::query::TimedRows as _;
 use crate::{
-    AppProfilesOf, GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile,
-    StepProfiles, StoreFuture,
+    AppProfilesOf, DeleteProfile, GetProfile, Idempotent, ListProfiles, ProfilePage, ProfileStep,
+    Profiles, RenderedProfile, StepProfiles, StoreFuture, StoredAnswer,
 };
 
 impl<B: Backend> Profiles for B {
@@ -35,5 +37,9 @@ impl<B: Backend> Profiles for B {
         self.read_within(domain, budget, false, move |issues, _| {
             rules::get(issues.sets().store, &request)
         })
+    }
+
+    fn delete_profile(&self, command: DeleteProfile) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        self.write_in(command.origin.domain, move |tx| delete_one(&tx, &command))
     }
 }

@@ -18,9 +18,9 @@ pub struct IdempotencyKey {
 }
 
 /// The answer to the first request with a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// The path of the record that the request made or changed.
+    /// The path of the record that the request made or changed; empty if it deleted one.
     pub location: String,
     /// The body of the answer, byte for byte.
     pub body: Vec<u8>,

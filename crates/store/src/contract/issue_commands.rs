@@ -59,6 +59,13 @@ pub struct EditIssue {
     pub request: EditRequest,
 }
 
+/// Deletes one issue with its messages, notes and attachments.
+#[derive(Debug, Clone)]
+pub struct DeleteIssue {
+    pub origin: WriteOrigin,
+    pub issue_id: u64,
+}
+
 /// Changes many issues, all of them or none.
 #[derive(Debug, Clone)]
 pub struct EditIssues {

@@ -9,8 +9,8 @@ use caseload_model::issue_query::{
 };
 
 use super::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, ListPage, ListStep,
-    ReadBudget, StageAttachment, StepForm, StoreFuture, StoredAnswer,
+    AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, EditIssues, Idempotent, ListPage,
+    ListStep, ReadBudget, StageAttachment, StepForm, StoreFuture, StoredAnswer,
 };
 
 /// Reading and writing issues one by one and in lists.
@@ -38,11 +38,13 @@ pub trait Issues: Send + Sync + 'static {
     /// exist, here and in the four commands that follow.
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a message; returns the answer to the caller.
-    /// [`StoreError::NotFound`](super::StoreError) for an unknown issue, here and in the two
+    /// [`StoreError::NotFound`](super::StoreError) for an unknown issue, here and in the three
     /// commands that follow.
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a private note; returns the answer to the caller.
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Deletes an issue; the answer is empty.
+    fn delete_issue(&self, command: DeleteIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Changes an issue; returns the answer to the caller. A request that changes nothing writes
     /// nothing, here and in the command that follows.
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;

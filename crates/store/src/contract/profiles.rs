@@ -1,14 +1,16 @@
-//! Core and app profiles, one by one and in lists. The model defines the meaning of a filter; tasks
-//! write profiles.
+//! Core and app profiles, one by one and in lists. The model defines the meaning of a filter. Tasks
+//! write profiles; a call may delete one.
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
 use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileView};
 
-use super::{ListPage, ListStep, ReadBudget, StepForm, StoreFuture};
+use super::{
+    Idempotent, ListPage, ListStep, ReadBudget, StepForm, StoreFuture, StoredAnswer, WriteOrigin,
+};
 
-/// Reading profiles.
+/// Reading profiles, and deleting single ones.
 pub trait Profiles: Send + Sync + 'static {
     /// One page of profiles with the exact total, from one snapshot.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
@@ -21,6 +23,9 @@ pub trait Profiles: Send + Sync + 'static {
     fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>>;
     /// One profile, rendered; `None` if the domain has none of that id.
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
+    /// Deletes a profile; the answer is empty. [`StoreError::NotFound`](super::StoreError) if the
+    /// domain has none of that id.
+    fn delete_profile(&self, command: DeleteProfile) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
 }
 
 /// A page of profiles.
@@ -78,6 +83,14 @@ pub struct GetProfile {
     pub id: ProfileId,
     pub view: ProfileView,
     pub budget: ReadBudget,
+}
+
+/// Deletes one profile. A core profile goes with its identities; issues and profiles of the other
+/// kind stay.
+#[derive(Debug, Clone)]
+pub struct DeleteProfile {
+    pub origin: WriteOrigin,
+    pub id: ProfileId,
 }
 
 /// One profile.

@@ -1,12 +1,13 @@
 //! Deleting issues: takes them from counters and terms, and removes their rows and the files of
 //! their messages. A slice may name thousands of long issues, so only some of them are in memory at
-//! a time. Invariant: after a slice, counters, terms and files are those of the issues that are
-//! left.
+//! a time. A task and a call delete by the same function. Invariant: after a slice, counters, terms
+//! and files are those of the issues that are left; after a chunk, the mark of changes is another.
 
 use std::collections::{BTreeMap, HashMap};
 
 use caseload_model::issue::plan_issue_deletes;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
+use caseload_model::time::UnixMillis;
 
 use super::portions::portions;
 use super::{IndexChanges, IndexedIssue, IssueStore};
@@ -18,11 +19,13 @@ use crate::{StoreError, attachments};
 pub struct Deletions {
     /// Of a dry run: the issues that its earlier entries would have deleted.
     pub(crate) dry_run: Option<DryRunState>,
+    /// Whether an issue was deleted.
+    written: bool,
 }
 
 impl Deletions {
     pub(crate) const fn of_dry_run(state: DryRunState) -> Self {
-        Self { dry_run: Some(state) }
+        Self { dry_run: Some(state), written: false }
     }
 
     /// Deletes the issues of some entries; their records.
@@ -49,9 +52,32 @@ impl Deletions {
         } else {
             let place = |id: &u64| Some((*stored.get(id)?, *id));
             remove(store, &plan.deleted.iter().filter_map(place).collect())?;
+            self.written |= !plan.deleted.is_empty();
         }
         Ok(plan.records)
     }
+
+    /// Notes the change in the domain's clock, at the end of the chunk: a writer that waits for the
+    /// clock may have locked issues.
+    pub(crate) fn note_change(
+        &self,
+        store: &impl IssueStore,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        if self.written { store.change_time(now).map(drop) } else { Ok(()) }
+    }
+}
+
+/// Deletes the issue of a call; false if the domain has none of that id.
+pub(super) fn delete_one(
+    store: &impl IssueStore,
+    id: u64,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let Some(row) = store.rows_of(&[id])?.pop().flatten() else { return Ok(false) };
+    remove(store, &BTreeMap::from([(row, id)]))?;
+    store.change_time(now)?;
+    Ok(true)
 }
 
 /// Removes these issues, by their rows.

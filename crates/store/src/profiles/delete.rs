@@ -1,17 +1,51 @@
-//! Deleting core and app profiles. A core profile goes with its identities; issues and profiles of
-//! the other kind stay. The rows of deleted profiles are not cleared from pages: only the removal
-//! of a domain and an erasure promise that.
+//! Deleting core and app profiles, by a task or one by a call. A core profile goes with its
+//! identities; issues and profiles of the other kind stay. The rows of deleted profiles are not
+//! cleared from pages: only the removal of a domain and an erasure promise that.
 
+use caseload_model::payload::Entry;
 use caseload_model::profile::{
     CoreTarget, plan_app_deletes, plan_core_deletes, rejected_core_profiles, rejected_identities,
 };
+use caseload_model::profile_query::ProfileId;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::app_identities::remove_identities;
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, app_profiles, sound};
 use super::update::{end, read_core};
-use crate::{StoreError, values};
+use crate::idempotency::once;
+use crate::{DeleteProfile, Idempotent, StoreError, StoredAnswer, values};
+
+/// Deletes the profile of a call as a chunk with one entry does.
+pub(crate) fn delete_one(
+    store: &impl ProfileStore,
+    command: &DeleteProfile,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
+    let DeleteProfile { origin, id } = command;
+    once(store, origin, || {
+        let clock = store.lock_profiles()?.ok_or_else(StoreError::unknown_domain)?;
+        let mut changes = ProfileChanges::new(clock, None, origin.now);
+        match id {
+            ProfileId::Core(id) => {
+                let target = CoreTarget { id: Some(*id), identities: Vec::new() };
+                delete_core(store, &mut changes, &[], &[alone(target)])
+            }
+            ProfileId::App(pid) => delete_app(store, &mut changes, &[], &[alone(pid.clone())]),
+        }?;
+        let Some(clock) = changes.clock() else {
+            return Err(StoreError::NotFound { what: "the profile".to_owned() });
+        };
+        changes.write_sets(store)?;
+        store.advance_profiles(clock)?;
+        Ok(StoredAnswer::default())
+    })
+}
+
+/// The only entry of a payload without bytes.
+fn alone<T>(item: T) -> PreparedEntry<T> {
+    let entry = Entry { index: 0, line: 1, range: 0..0, oversize: None, of_row: false };
+    PreparedEntry { entry, item: Ok(item), warnings: Vec::new() }
+}
 
 /// Deletes the core profiles of some entries; their records.
 pub fn delete_core(

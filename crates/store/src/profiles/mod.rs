@@ -1,8 +1,9 @@
 //! Writing and reading profiles, for every backend: reads the stored fields and owners that a
 //! plan of the model's needs, makes the plan and writes it. A backend implements [`ProfileStore`]
-//! with statements that decide nothing. A domain has at most one writing chunk at a time, so no
-//! other transaction changes the core profiles that a chunk has read. Invariant: the rows of
-//! `identities` are exactly the identities in the stored core profiles, each with its profile.
+//! with statements that decide nothing. A domain has at most one writing chunk at a time, and a
+//! call that deletes a profile takes turns with it, so no other transaction changes the core
+//! profiles that a transaction has read. Invariant: the rows of `identities` are exactly the
+//! identities in the stored core profiles, each with its profile.
 
 mod app_identities;
 mod changes;
@@ -19,6 +20,7 @@ pub(crate) use app_identities::IDENTIFIERS;
 pub use app_identities::{INSERT as INSERT_APP_IDENTITY, add_app_profile};
 pub use changes::ProfileChanges;
 pub use create::create;
+pub(crate) use delete::delete_one;
 pub use delete::{delete_app, delete_core};
 pub use statements::{CoreProfiles, ProfileStore, sound};
 pub(crate) use statements::{app_profile_columns, get_app, owners, stored_app_profile};

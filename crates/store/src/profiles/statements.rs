@@ -12,7 +12,7 @@ use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
 use super::terms::IndexedProfile;
-use super::times::ChangeTimes;
+use super::times::{ChangeTimes, ProfileClock};
 use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES};
 use crate::idempotency::CommandStore;
 use crate::sql::Row;
@@ -40,6 +40,12 @@ pub trait ProfileStore: CommandStore {
     /// The end of a statement that locks the app profiles that it reads. They are locked if they
     /// are about to change, because writes of issues change app profiles, too.
     const LOCK_PIDS: &'static str;
+
+    /// Reads the clock of profiles. Until this transaction ends, no chunk that writes profiles
+    /// begins; this waits for the end of one that has begun.
+    fn lock_profiles(&self) -> Result<Option<ProfileClock>, StoreError>;
+    /// Writes the clock back, which only increases.
+    fn advance_profiles(&self, clock: ProfileClock) -> Result<(), StoreError>;
 
     /// Inserts the identities that are free, which come in key order; how many were inserted.
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError>;

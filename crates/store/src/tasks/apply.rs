@@ -384,6 +384,7 @@ fn finish(
     store.statements().store_bytes(packed as i64 + imported)?;
     if let Some(effects) = &mut effects {
         effects.profiles.write_sets(&store.statements())?;
+        effects.deletions.note_change(&store.statements(), command.clock.now())?;
     }
     failpoint::reached(Failpoint::ChunkAfterEffects);
     store.finish(&ChunkEnd {

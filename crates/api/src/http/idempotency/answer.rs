@@ -85,6 +85,11 @@ pub(crate) fn changed(outcome: Idempotent<StoredAnswer>) -> Response {
     (replayed, json(answer.body.into())).into_response()
 }
 
+/// The answer 204 to a deletion. A repeat is marked as one.
+pub(crate) fn deleted(outcome: Idempotent<StoredAnswer>) -> Response {
+    (StatusCode::NO_CONTENT, parts(outcome).1, ()).into_response()
+}
+
 fn parts(outcome: Idempotent<StoredAnswer>) -> (StoredAnswer, Option<ReplayedHeader>) {
     match outcome {
         Idempotent::Done(answer) => (answer, None),

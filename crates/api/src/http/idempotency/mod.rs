@@ -6,6 +6,6 @@ mod answer;
 mod in_progress;
 mod key;
 
-pub(crate) use answer::{begin, changed, created, existing, first_answer};
+pub(crate) use answer::{begin, changed, created, deleted, existing, first_answer};
 pub(crate) use in_progress::{InProgressMark, KeysInProgress};
 pub(crate) use key::{content_hash, key, stored_key};

@@ -28,7 +28,11 @@ pub(crate) fn paths() -> Value {
             "put": writing::edit_many(),
         },
         "/v1/{domain}/issues/counts": {"get": counts::operation()},
-        "/v1/{domain}/issues/{issue_id}": {"get": reading::single(), "put": writing::edit()},
+        "/v1/{domain}/issues/{issue_id}": {
+            "get": reading::single(),
+            "put": writing::edit(),
+            "delete": writing::delete(),
+        },
         "/v1/{domain}/issues/{issue_id}/messages": {
             "get": reading::messages(),
             "post": writing::message(),

@@ -107,6 +107,15 @@ pub(super) fn edit() -> Value {
     .build()
 }
 
+pub(super) fn delete() -> Value {
+    let description = "The issue is gone with its messages, notes and attachments, as after a task \
+                       with the action `delete_issues`. Needs a write key.";
+    Operation::guarded("deleteIssue", "issues", "Delete an issue", description)
+        .takes(["domain", "issue_id"])
+        .deletes("The issue is deleted.")
+        .build()
+}
+
 pub(super) fn edit_many() -> Value {
     let answer = json!({"issue-count": 2, "edit-info": {"status": "resolved"}});
     writing(

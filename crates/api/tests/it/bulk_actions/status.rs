@@ -101,7 +101,7 @@ async fn other_methods_are_refused_with_a_list_of_the_allowed_ones() {
         (Method::DELETE, PATH, "GET,HEAD"),
         (Method::POST, PATH, "GET,HEAD"),
         (Method::PUT, "/v2/acme/identity/bulk_actions", "POST,GET,HEAD"),
-        (Method::DELETE, "/v1/acme/issues/7", "PUT,GET,HEAD"),
+        (Method::PATCH, "/v1/acme/issues/7", "PUT,GET,HEAD,DELETE"),
         (Method::POST, "/healthz", "GET,HEAD"),
     ] {
         let answer = server.request(method, path).send().await.unwrap();

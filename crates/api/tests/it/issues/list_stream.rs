@@ -129,6 +129,8 @@ async fn each_change_of_a_domain_has_another_mark() {
         // It names nothing that does not exist yet.
         ("issues", "import_issues", r#"{"id":6999,"created_at":2}"#),
         ("identity", "create_core_profiles", r#"{"identities":[{"email":"a@example.org"}]}"#),
+        ("issues", "delete_issues", r#"{"id":7000}"#),
+        ("identity", "delete_core_profiles", r#"{"identities":[{"email":"a@example.org"}]}"#),
     ] {
         let task = real.run(family, action, entry).await;
         assert_eq!(task["counts"]["succeeded"], 1, "{task}");
@@ -138,6 +140,13 @@ async fn each_change_of_a_domain_has_another_mark() {
     marks.push(real.store.change_mark(real.domain).await.unwrap());
     put(&real, &path, &[("tags", "[\"x\"]")]).await;
     marks.push(real.store.change_mark(real.domain).await.unwrap());
+    let shown = real.json(&path).await;
+    let author = shown["issues"][0]["hs_user_id"].as_str().unwrap();
+    for path in [path, format!("/v2/acme/identity/app_profiles/{author}")] {
+        let deleted = real.request(Method::DELETE, &path).send().await.unwrap();
+        assert_eq!(deleted.status(), 204, "{path}");
+        marks.push(real.store.change_mark(real.domain).await.unwrap());
+    }
     assert!(marks.is_sorted_by(|before, after| before < after), "{marks:?}");
     real.stop().await;
 }

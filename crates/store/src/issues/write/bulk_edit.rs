@@ -11,9 +11,10 @@ use caseload_model::issue::write::{
 };
 use caseload_model::issue_query::ParameterFault;
 
-use super::command::{bytes, moment, note, once, refused, signed};
+use super::command::{bytes, moment, note, refused, signed};
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups::{self, Lookups};
+use crate::idempotency::once;
 use crate::issues::IndexChanges;
 use crate::issues::portions::portions;
 use crate::{EditIssues, Idempotent, StoreError, StoredAnswer, WriteOrigin};

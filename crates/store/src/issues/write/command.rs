@@ -1,5 +1,5 @@
-//! The parts that all writing commands share: the answer to a repeat, the issue and the time of a
-//! change, the writing of one issue, and the faults of a plan.
+//! The parts that all writing commands share: the issue and the time of a change, the writing of
+//! one issue, and the faults of a plan.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::IssuePart;
@@ -9,9 +9,8 @@ use caseload_model::tags::ADD_TAGS;
 
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups;
-use crate::idempotency::{first_answer, store_or_first};
 use crate::issues::{IndexChanges, IndexedIssue};
-use crate::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
+use crate::{StoreError, WriteOrigin};
 
 /// The agent as an author, who always has an address.
 pub(super) fn signed<W: IssueStore>(
@@ -25,34 +24,16 @@ pub(super) fn signed<W: IssueStore>(
     Ok(lookups::desk(store)?.signed(&origin.domain_name, agent))
 }
 
-/// Runs a command that may be repeated, and stores its answer with its effect.
-pub(super) fn once<W: IssueStore>(
-    store: &W,
-    origin: &WriteOrigin,
-    write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    store.require_caller(origin.key.as_deref(), origin.now)?;
-    if let Some(key) = &origin.idempotency
-        && let Some(first) = first_answer(store, key)?
-    {
-        return Ok(Idempotent::Replayed(first));
-    }
-    let answer = write()?;
-    if let Some(key) = &origin.idempotency
-        && store_or_first(store, key, &answer)?.is_some()
-    {
-        // A repeat came first: this effect is undone, and the next try finds the first answer.
-        return Err(StoreError::Contended);
-    }
-    Ok(Idempotent::Done(answer))
-}
-
 pub(super) fn location(origin: &WriteOrigin, id: u64) -> String {
     format!("/v1/{}/issues/{id}", origin.domain_name)
 }
 
 pub(super) fn issue<W: IssueStore>(store: &W, id: u64) -> Result<(u32, IssueRecord), StoreError> {
-    store.issue(id)?.ok_or_else(|| StoreError::NotFound { what: format!("issue {id}") })
+    store.issue(id)?.ok_or_else(|| unknown(id))
+}
+
+pub(super) fn unknown(id: u64) -> StoreError {
+    StoreError::NotFound { what: format!("issue {id}") }
 }
 
 pub(super) fn moment<W: IssueStore>(store: &W, origin: &WriteOrigin) -> Result<Moment, StoreError> {

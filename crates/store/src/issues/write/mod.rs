@@ -16,11 +16,14 @@ use caseload_model::issue::write::{
 };
 
 use super::IndexChanges;
+use super::delete::delete_one;
+use crate::idempotency::once;
 use crate::profiles::add_app_profile;
 use crate::{
-    AddMessage, AddNote, CreateIssue, EditIssue, Idempotent, StoreError, StoredAnswer, attachments,
+    AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, Idempotent, StoreError, StoredAnswer,
+    attachments,
 };
-use command::{bytes, issue, location, moment, note, once, put, refused, signed};
+use command::{bytes, issue, location, moment, note, put, refused, signed, unknown};
 use lookups::Lookups;
 
 pub use bulk_edit::edit_many;
@@ -145,5 +148,20 @@ pub fn edit<W: IssueStore>(
             put(store, row, &stored, plan.issue)?;
         }
         Ok(StoredAnswer { location: location(origin, *issue_id), body: plan.answer })
+    })
+}
+
+/// Deletes one issue.
+pub fn delete<W: IssueStore>(
+    store: &W,
+    command: &DeleteIssue,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
+    let DeleteIssue { origin, issue_id } = command;
+    once(store, origin, || {
+        if delete_one(store, *issue_id, origin.now)? {
+            Ok(StoredAnswer::default())
+        } else {
+            Err(unknown(*issue_id))
+        }
     })
 }

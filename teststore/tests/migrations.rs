@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "bdb4c8993eb1d2d990f39dd72d4b81686e3b72ac65b4f31bebbfe702d4053fe5",
+        "08f1da5197d4a213225e12e85e9212364e788f51c4b2d521481d5c07766d0bca",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "3149ba3a26ffeb385898436e4eba8cbef50ad1c29b61e1f6ec1a5abaf0dfe275",
+        "947f9e075c0f044fe53adeaf03748a9c60e815db1e51d02588334fc0bd5c8d84",
     ),
 ];
 

@@ -3,6 +3,7 @@
 //! I/O, reads no clock and draws no random numbers; callers pass those in. Storage, HTTP and
 //! scheduling live in the crates above.
 
+pub mod change;
 pub mod country;
 pub mod decimal;
 pub mod dialects;

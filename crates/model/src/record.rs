@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::change::Effect;
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{self, Json, ValuePath};
@@ -144,7 +145,8 @@ impl<T> PreparedEntry<T> {
     }
 }
 
-/// The records of several entries in a row, as JSON lines, and how many succeeded and failed.
+/// The records of several entries in a row, as JSON lines, how many succeeded and failed, and their
+/// effects. Those of a dry run are not logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkRecords {
     pub results: Vec<u8>,
@@ -153,21 +155,25 @@ pub struct ChunkRecords {
     pub failed: u32,
     /// Warnings in the results.
     pub warnings: u32,
+    /// The effects of the entries, in their order.
+    pub effects: Vec<Effect>,
 }
 
 impl ChunkRecords {
-    /// Adds a result line that begins with the entry's position and outcome and ends with its
-    /// warnings. `rest` appends the members between them, each with its leading comma.
+    /// Adds the effect of an entry, and a result line that begins with the entry's position and
+    /// outcome and ends with its warnings. Without an effect, the entry changes nothing. `rest`
+    /// appends the members between them, each with its leading comma.
     pub fn outcome(
         &mut self,
         entry: &Entry,
-        outcome: &str,
+        effect: Option<Effect>,
         warnings: &[EntryWarning],
         rest: impl FnOnce(&mut Vec<u8>),
     ) {
         let out = &mut self.results;
         write_position(entry, out);
         out.extend_from_slice(b",\"outcome\":\"");
+        let outcome = effect.as_ref().map_or("unchanged", |effect| effect.action.as_str());
         out.extend_from_slice(outcome.as_bytes());
         out.push(b'"');
         rest(out);
@@ -176,6 +182,8 @@ impl ChunkRecords {
             json::write_array(warnings, out, write_warning);
         }
         out.extend_from_slice(b"}\n");
+        let index = Some(entry.index);
+        self.effects.extend(effect.map(|effect| Effect { index, ..effect }));
         self.succeeded += 1;
         self.warnings += warnings.len() as u32;
     }
@@ -232,12 +240,13 @@ impl ChunkRecords {
     }
 
     /// Adds the records of the entries that follow this run.
-    pub fn append(&mut self, other: &Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.results.extend_from_slice(&other.results);
         self.errors.extend_from_slice(&other.errors);
         self.succeeded += other.succeeded;
         self.failed += other.failed;
         self.warnings += other.warnings;
+        self.effects.append(&mut other.effects);
     }
 }
 

@@ -68,7 +68,8 @@ CREATE TABLE domain_clocks (
     last_task_seq           BIGINT NOT NULL DEFAULT 0,
     last_issue_row          BIGINT NOT NULL DEFAULT 0,
     last_live_created_at    BIGINT NOT NULL DEFAULT 0,
-    stored_bytes            BIGINT NOT NULL DEFAULT 0
+    stored_bytes            BIGINT NOT NULL DEFAULT 0,
+    last_position           BIGINT NOT NULL DEFAULT 0
 );
 
 -- `admin_access` is 1 for keys that administer their domain, else null. Such keys have
@@ -124,6 +125,18 @@ CREATE TABLE queues (
     name        BYTEA  NOT NULL,
     created_at  BIGINT NOT NULL,
     PRIMARY KEY (domain_id, id)
+);
+
+-- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
+-- of changes, whose positions are `first_position` to `last_position`.
+CREATE TABLE changes (
+    domain_id       BIGINT NOT NULL,
+    last_position   BIGINT NOT NULL,
+    first_position  BIGINT NOT NULL,
+    at              BIGINT NOT NULL,
+    bytes           BYTEA  NOT NULL,
+    checksum        BIGINT NOT NULL,
+    PRIMARY KEY (domain_id, last_position)
 );
 
 -- First answers to requests that may be repeated. `content` is a hash of what was asked for.

@@ -134,7 +134,7 @@ impl Backend for PostgresStore {
         Box::pin(self.engine.write_blocking_in(domain, move |db| {
             let tx = DomainTx { db, domain };
             let answer = work(tx)?;
-            tx.end_bytes()?;
+            tx.end()?;
             Ok(answer)
         }))
     }

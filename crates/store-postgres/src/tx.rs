@@ -8,8 +8,10 @@ use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
 use caseload_store::admin::{ADD_BYTES, QUOTA_BYTES, require_room};
+use caseload_store::changes::{ADD_BATCH, LoggedBatch, TAKE_POSITIONS};
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Query, Sql, Value};
+use caseload_store::{checksum, values};
 use tokio::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -83,28 +85,27 @@ impl CommandStore for DomainTx<'_> {
         self.db.more_bytes.set(self.db.more_bytes.get() + more);
         Ok(())
     }
+
+    /// Written when the transaction ends.
+    fn add_batch(&self, batch: LoggedBatch) -> Result<(), StoreError> {
+        self.db.batches.borrow_mut().push(batch);
+        Ok(())
+    }
 }
 
 impl<'c> DomainTx<'c> {
-    /// Writes the bytes that were stored; the last statement of a transaction.
-    pub(crate) fn end_bytes(&self) -> Result<(), StoreError> {
-        let more = self.db.more_bytes.take();
-        if more == 0 {
-            return Ok(());
-        }
-        let (client, domain) = (self.client(), self.domain.0);
-        let adding: [&(dyn ToSql + Sync); 2] = [&domain, &more];
-        let (stored, quota) = self.wait(async {
-            let add = client.prepare(&native(ADD_BYTES)).await?;
-            let quota = client.prepare(&native(QUOTA_BYTES)).await?;
-            // Sent together: a write waits once for both.
-            Ok(join!(
-                client.prepared_row_opt(&add, &adding),
-                client.prepared_row_opt(&quota, &adding[..1]),
-            ))
-        })?;
-        let stored = stored?.map(|row| row.get(0));
-        require_room(more, stored, quota?.and_then(|row| row.get(0)))
+    /// Writes the bytes that were stored and the log; the last statements of a transaction, because
+    /// they lock the clock.
+    pub(crate) fn end(&self) -> Result<(), StoreError> {
+        let (more, batches) = (self.db.more_bytes.take(), self.db.batches.take());
+        let (client, domain) = (self.client(), self.domain);
+        self.wait(async {
+            // Sent together: a write waits once for all.
+            let (bytes, log) =
+                join!(end_bytes(client, domain, more), end_log(client, domain, &batches));
+            // The first fault is the cause: after it, the transaction refuses other statements.
+            bytes.and(log)
+        })
     }
 
     pub(crate) const fn client(&self) -> &'c Client {
@@ -133,6 +134,40 @@ impl<'c> DomainTx<'c> {
     pub(crate) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
         self.wait(self.client().execute(sql, params))
     }
+}
+
+/// Adds to the bytes that the domain stores.
+async fn end_bytes(client: &Client, domain: DomainId, more: i64) -> Result<(), StoreError> {
+    if more == 0 {
+        return Ok(());
+    }
+    let adding: [&(dyn ToSql + Sync); 2] = [&domain.0, &more];
+    let add = client.prepare(&native(ADD_BYTES)).await?;
+    let quota = client.prepare(&native(QUOTA_BYTES)).await?;
+    let (stored, quota) = join!(
+        client.prepared_row_opt(&add, &adding),
+        client.prepared_row_opt(&quota, &adding[..1]),
+    );
+    let stored = stored?.map(|row| row.get(0));
+    require_room(more, stored, quota?.and_then(|row| row.get(0)))
+}
+
+/// Adds batches to the log.
+async fn end_log(
+    client: &Client,
+    domain: DomainId,
+    batches: &[LoggedBatch],
+) -> Result<(), StoreError> {
+    for LoggedBatch { count, at, bytes } in batches {
+        let sum = checksum::of(values![domain, at, bytes]);
+        let row: [&(dyn ToSql + Sync); 5] = [&domain.0, count, &at.0, bytes, &sum];
+        let take = client.prepare(&native(TAKE_POSITIONS)).await?;
+        let add = client.prepare(&native(ADD_BATCH)).await?;
+        let (taken, added) =
+            join!(client.prepared_execute(&take, &row[..2]), client.prepared_execute(&add, &row));
+        taken.and(added)?;
+    }
+    Ok(())
 }
 
 /// A statement as PostgreSQL writes it.

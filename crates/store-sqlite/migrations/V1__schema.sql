@@ -64,7 +64,8 @@ CREATE TABLE domain_clocks (
     last_change_at        INTEGER NOT NULL DEFAULT 0,
     last_app_number       INTEGER NOT NULL DEFAULT 0,
     last_live_created_at  INTEGER NOT NULL DEFAULT 0,
-    stored_bytes          INTEGER NOT NULL DEFAULT 0
+    stored_bytes          INTEGER NOT NULL DEFAULT 0,
+    last_position         INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- `admin_access` is 1 for keys that administer their domain, else null. Such keys have
@@ -118,6 +119,18 @@ CREATE TABLE queues (
     name        TEXT    NOT NULL,
     created_at  INTEGER NOT NULL,
     PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
+-- of changes, whose positions are `first_position` to `last_position`.
+CREATE TABLE changes (
+    domain_id       INTEGER NOT NULL,
+    last_position   INTEGER NOT NULL,
+    first_position  INTEGER NOT NULL,
+    at              INTEGER NOT NULL,
+    bytes           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, last_position)
 ) STRICT, WITHOUT ROWID;
 
 -- First answers to requests that may be repeated. `content` is a hash of what was asked for.

@@ -176,11 +176,13 @@ pub static APP_PROFILE_FIELDS: RowSum = RowSum {
     checksum: "fields_checksum",
     ..RowSum::of("app_profiles", &["domain_id", "pid", "updated_at", "fields"])
 };
+/// Positions are not in it: they are known only when the row is written.
+pub static CHANGES: RowSum = RowSum::of("changes", &["domain_id", "at", "bytes"]);
 pub static ATTACHMENT_PIECES: RowSum =
     RowSum::of("attachment_pieces", &["domain_id", "attachment_id", "number", "bytes"]);
 
 /// All of them. Issues have a checksum for each fragment.
-pub static ROW_SUMS: [&RowSum; 7] = [
+pub static ROW_SUMS: [&RowSum; 8] = [
     &IDEMPOTENCY_KEYS,
     &PAYLOAD_BLOCKS,
     &RECORD_BLOCKS,
@@ -188,6 +190,7 @@ pub static ROW_SUMS: [&RowSum; 7] = [
     &APP_PROFILES,
     &APP_PROFILE_FIELDS,
     &ATTACHMENT_PIECES,
+    &CHANGES,
 ];
 
 /// Bytes of the checksum of a fragment.

@@ -4,12 +4,14 @@
 //! through. Of repeats that arrive together, at any server, the key's row lets one through: the
 //! others wait for its commit and read its answer.
 
+use caseload_model::change::Author;
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
-use crate::checksum::{IDEMPOTENCY_KEYS, sealed};
+use crate::changes::{ADD_BATCH, LoggedBatch, TAKE_POSITIONS};
+use crate::checksum::{self, IDEMPOTENCY_KEYS, sealed};
 use crate::sql::{Query, Sql};
-use crate::{IdempotencyKey, Idempotent, StoreError, StoredAnswer, WriteOrigin, values};
+use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
 /// One domain in a transaction.
 pub trait CommandStore: Sql {
@@ -30,6 +32,15 @@ pub trait CommandStore: Sql {
     /// return it at the end of the transaction.
     fn store_bytes(&self, more: i64) -> Result<(), StoreError>;
 
+    /// Adds a batch to the log of changes, in the same transaction: see
+    /// [`log`](crate::changes::log). A backend may write it at the end of the transaction.
+    fn add_batch(&self, batch: LoggedBatch) -> Result<(), StoreError> {
+        let (domain, LoggedBatch { count, at, bytes }) = (self.domain(), batch);
+        self.change(TAKE_POSITIONS, values![domain, count])?;
+        let sum = checksum::of(values![domain, at, bytes]);
+        self.change(ADD_BATCH, values![domain, count, at, bytes, sum]).map(drop)
+    }
+
     /// [`StoreError::NotFound`] if the domain was removed. Its removal waits for this transaction.
     fn require_domain(&self) -> Result<(), StoreError> {
         let found = self.find(Self::DOMAIN, values![self.domain()], |_| Ok(()))?;
@@ -41,20 +52,22 @@ pub trait CommandStore: Sql {
         mark.ok_or_else(StoreError::unknown_domain)
     }
 
-    /// [`CommandStore::require_domain`] for a caller. [`StoreError::KeyEnded`] if the caller's key
-    /// was revoked or has expired: a request may take minutes to arrive.
-    fn require_caller(&self, key: Option<&str>, now: UnixMillis) -> Result<(), StoreError> {
-        let Some(key) = key else { return self.require_domain() };
+    /// [`CommandStore::require_domain`] for a caller, who is the author of the changes that follow.
+    /// [`StoreError::KeyEnded`] if the caller's key was revoked or has expired: a request may take
+    /// minutes to arrive.
+    fn require_caller(&self, key: Option<&str>, now: UnixMillis) -> Result<Author, StoreError> {
+        let Some(key) = key else { return self.require_domain().map(|()| Author::Unknown) };
         let select = format!(
-            "SELECT EXISTS (SELECT 1 FROM keys k WHERE k.domain_id = ?1 AND k.id = ?2
+            "SELECT (SELECT k.name FROM keys k WHERE k.domain_id = ?1 AND k.id = ?2
              AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3))
              FROM domains WHERE id = ?1{}",
             Self::DOMAIN_LOCK
         );
-        let works = self.find(&select, values![self.domain(), key, now], |row| row.get(0))?;
-        match works {
-            Some(true) => Ok(()),
-            Some(false) => Err(StoreError::KeyEnded),
+        let name: Option<Option<String>> =
+            self.find(&select, values![self.domain(), key, now], |row| row.get(0))?;
+        match name {
+            Some(Some(name)) => Ok(Author::Key { id: key.to_owned(), name }),
+            Some(None) => Err(StoreError::KeyEnded),
             None => Err(StoreError::unknown_domain()),
         }
     }
@@ -83,28 +96,6 @@ pub fn first_answer(
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),
     }
-}
-
-/// Runs a command that may be repeated, and stores its answer with its effect.
-pub(crate) fn once(
-    store: &impl CommandStore,
-    origin: &WriteOrigin,
-    write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    store.require_caller(origin.key.as_deref(), origin.now)?;
-    if let Some(key) = &origin.idempotency
-        && let Some(first) = first_answer(store, key)?
-    {
-        return Ok(Idempotent::Replayed(first));
-    }
-    let answer = write()?;
-    if let Some(key) = &origin.idempotency
-        && store_or_first(store, key, &answer)?.is_some()
-    {
-        // A repeat came first: this effect is undone, and the next try finds the first answer.
-        return Err(StoreError::Contended);
-    }
-    Ok(Idempotent::Done(answer))
 }
 
 /// Stores `answer`, or returns the first answer if the request is a repeat.

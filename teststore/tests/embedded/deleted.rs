@@ -102,6 +102,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
     let key = IdempotencyKey { text: word.to_owned(), content: [9; 32], expires_at: later(9_000) };
     let origin = WriteOrigin {
         key: None,
+        request_id: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,

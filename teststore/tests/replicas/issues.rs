@@ -30,6 +30,7 @@ const BUDGET: Duration = Duration::from_secs(30);
 fn origin(domain: &Domain, key: Option<String>) -> WriteOrigin {
     WriteOrigin {
         key: None,
+        request_id: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,

@@ -21,8 +21,15 @@ const CREATE: Action = Action::CreateCoreProfiles;
 fn creation(domain: &Domain, key: Option<String>, now: UnixMillis) -> CreateIssue {
     let (request, _) = read_create(&[("message-body".to_owned(), "x".to_owned())]);
     let (name, idempotency) = (domain.name.clone(), None);
-    let origin =
-        WriteOrigin { domain: domain.id, domain_name: name, key, now, random: 7, idempotency };
+    let origin = WriteOrigin {
+        domain: domain.id,
+        domain_name: name,
+        key,
+        now,
+        random: 7,
+        request_id: None,
+        idempotency,
+    };
     CreateIssue { origin, request, attachments: Vec::new() }
 }
 

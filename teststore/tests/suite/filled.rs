@@ -102,6 +102,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     let key = IdempotencyKey { text: "key".into(), content: [9; 32], expires_at: later(9_000_000) };
     let origin = WriteOrigin {
         key: None,
+        request_id: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,

@@ -38,6 +38,7 @@ fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
 pub(super) fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     WriteOrigin {
         key: None,
+        request_id: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now,

@@ -29,6 +29,7 @@ fn creation(domain: &Domain, body: &str, now: UnixMillis) -> CreateIssue {
     assert_eq!(faults, []);
     let origin = WriteOrigin {
         key: None,
+        request_id: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now,

@@ -2,6 +2,7 @@
 //! `Arc<dyn Store>`, and `store_suite!` makes a test of each function for a backend. Every backend
 //! must pass the same suite; features of a single backend are tested elsewhere.
 
+pub(crate) mod changes;
 pub(crate) mod deaths;
 pub(crate) mod deletions;
 pub(crate) mod domains;
@@ -248,6 +249,13 @@ macro_rules! store_suite {
             attachments_belong_to_their_message,
             unclaimed_attachments_are_purged,
             a_message_with_a_lost_attachment_is_refused,
+        );
+        $crate::store_suite!(@ $open, changes:
+            a_single_call_is_logged_with_its_caller_and_its_values,
+            a_task_is_logged_with_the_entries_that_had_an_effect,
+            a_filter_finds_the_changes_that_a_naive_reading_finds,
+            a_follower_of_concurrent_writers_misses_no_change,
+            a_repeated_or_refused_call_is_not_logged_again,
         );
         $crate::store_suite!(@ $open, texts:
             random_writes_are_found_before_and_after_the_index_takes_them_in,

@@ -15,6 +15,8 @@ use caseload_store::{
     QueueTurn, RecordKind, Store, StoreError, pack_block,
 };
 
+use super::changes::assert_logged;
+
 /// The current time of most tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
@@ -259,10 +261,12 @@ pub(crate) fn lines(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Runs the store's check and fails with the faults that it finds.
+/// Runs the store's check and fails with the faults that it finds, or if the log of changes does
+/// not lead to the records of the store.
 pub(crate) async fn assert_sound(store: &Arc<dyn Store>) {
     let report = store.check().await.unwrap();
     assert_eq!(report.faults, Vec::<String>::new());
+    assert_logged(store).await;
 }
 
 pub(crate) fn assert_not_found<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {

@@ -17,14 +17,15 @@ use caseload_model::task::{
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
-    CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, DeleteIssue, DeleteProfile,
-    Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue,
-    GetProfile, Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant,
-    ListIssues, ListProfiles, ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
-    SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
-    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
+    CancelTask, ChangePage, Changes, CheckReport, CountIssues, CreateAgent, CreateApp,
+    CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask,
+    DeleteIssue, DeleteProfile, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
+    EntryStates, ExplainedStep, GetIssue, GetProfile, Idempotent, IndexTexts, IssueCounts,
+    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, PackedBlock,
+    Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, RecordBlock, RecordBlockSize,
+    RecordKind, RenderedIssue, RenderedProfile, RotateKey, SessionKind, StageAttachment,
+    StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -447,6 +448,13 @@ impl Profiles for ScriptedStore {
         profile(request: GetProfile) -> Option<RenderedProfile>;
         delete_profile(command: DeleteProfile) -> Idempotent<StoredAnswer>;
         app_profiles_of(request: AppProfilesOf) -> Vec<String>;
+    }
+}
+
+impl Changes for ScriptedStore {
+    unscripted! {
+        read_changes(request: ReadChanges) -> ChangePage;
+        last_position(domain: DomainId) -> u64;
     }
 }
 

@@ -7,6 +7,7 @@ use std::hash::BuildHasher;
 
 use super::import::issue_id;
 use super::reader::Reader;
+use crate::change::{ChangeAction, Effect, Resource};
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
 use crate::json::ValuePath;
@@ -70,8 +71,8 @@ pub fn plan_issue_deletes<V, S: BuildHasher>(
             Err(rejected) => out.rejected(Action::DeleteIssues, payload, entry, rejected),
             Ok(id) => {
                 let is_there = stored.contains_key(id) && deleted.insert(*id);
-                let outcome = if is_there { "deleted" } else { "unchanged" };
-                out.outcome(entry, outcome, warnings, |out| {
+                let effect = || Effect::new(Resource::Issue, *id, ChangeAction::Deleted);
+                out.outcome(entry, is_there.then(effect), warnings, |out| {
                     out.extend_from_slice(format!(",\"id\":{id}").as_bytes());
                 });
             }

@@ -12,6 +12,7 @@ use super::identity::{IdentityType, key_of};
 use super::record::write_field;
 use super::stored::StoredRecord;
 use super::tag_changes::tags_after;
+use crate::change::FieldNames;
 use crate::error_code::EntryErrorCode;
 use crate::ids::IdentityKey;
 use crate::json::{Json, Numbers, ValuePath};
@@ -92,8 +93,12 @@ fn with_identities<'a>(stored: Option<&Json<'a>>, given: &[Json<'a>]) -> Json<'a
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Update {
     Unchanged,
-    /// The fields text of the changed record.
-    Changed(Vec<u8>),
+    Changed {
+        /// The fields text of the changed record.
+        fields: Vec<u8>,
+        /// The names of the fields that changed.
+        names: FieldNames,
+    },
 }
 
 /// The stored record after `patch`, an entry that is valid in itself. Members that are not fields
@@ -110,7 +115,7 @@ pub(super) fn update(
     numbers: Numbers,
 ) -> Result<Update, Vec<EntryFault>> {
     let mut slots: [After<'_>; FIELDS_MAX] = [const { After::Stored }; FIELDS_MAX];
-    let mut is_same = true;
+    let mut names: Vec<Cow<'static, str>> = Vec::new();
     let tags = tags_after(table, patch, |at| stored.value(at));
     let mut given = table.slots(patch);
     if let Some((at, tags)) = &tags {
@@ -130,12 +135,18 @@ pub(super) fn update(
             (Some(before), Some(after)) => before.same_by(after, numbers),
             (before, after) => before.is_none() && after.is_none(),
         };
-        is_same &= is_equal;
+        if !is_equal {
+            names.push(table.fields[at].name.into());
+        }
         if !is_equal || numbers == Numbers::ByDigits {
             slots[at] = After::Given(after);
         }
     }
-    if is_same { Ok(Update::Unchanged) } else { changed(table, stored, &slots) }
+    if names.is_empty() {
+        return Ok(Update::Unchanged);
+    }
+    let fields = changed(table, stored, &slots)?;
+    Ok(Update::Changed { fields, names: names.into() })
 }
 
 /// The value of a field after an update.
@@ -164,7 +175,7 @@ fn changed(
     table: &Table,
     stored: &StoredRecord<'_>,
     slots: &[After<'_>],
-) -> Result<Update, Vec<EntryFault>> {
+) -> Result<Vec<u8>, Vec<EntryFault>> {
     let mut checker = Checker::default();
     let mut fields = Vec::with_capacity(stored.bytes() + ROOM_BYTES);
     for (at, (field, after)) in table.fields.iter().zip(slots).enumerate() {
@@ -190,7 +201,7 @@ fn changed(
         );
         checker.faults.push(EntryFault::new(EntryErrorCode::TooLarge, "", detail));
     }
-    if checker.faults.is_empty() { Ok(Update::Changed(fields)) } else { Err(checker.faults) }
+    if checker.faults.is_empty() { Ok(fields) } else { Err(checker.faults) }
 }
 
 /// Checks how many elements a collection has after a merge.
@@ -259,8 +270,9 @@ mod tests {
         fields
     }
 
-    /// The outcome of a merge of whole records.
-    fn naive(stored: &[u8], patch: &Json<'_>) -> Update {
+    /// The fields text after a merge of whole records, and the fields that differ; `None` if none
+    /// does.
+    fn naive(stored: &[u8], patch: &Json<'_>) -> Option<(Vec<u8>, Vec<&'static str>)> {
         let text = format!("{{{}}}", String::from_utf8_lossy(stored));
         let before = json::parse(text.as_bytes()).expect("a stored record");
         let (slots, given) = (CORE.slots(&before), CORE.slots(patch));
@@ -273,7 +285,14 @@ mod tests {
             (value != Json::Null).then_some((field.name.into(), value))
         });
         let after = Json::Object(members.collect());
-        if after.same(&before) { Update::Unchanged } else { Update::Changed(fields_of(&after)) }
+        let differing = CORE.fields.iter().map(|field| field.name).filter(|name| {
+            match (before.get(name), after.get(name)) {
+                (Some(before), Some(after)) => !before.same(after),
+                (before, after) => before.is_some() != after.is_some(),
+            }
+        });
+        let differing: Vec<_> = differing.collect();
+        (!differing.is_empty()).then(|| (fields_of(&after), differing))
     }
 
     proptest! {
@@ -286,7 +305,14 @@ mod tests {
             let patch = json::parse(patch.as_bytes()).expect("a patch");
             let record = StoredRecord::of(&CORE, &stored);
             let updated = update(&CORE, &record, &patch, Lists::Replace, Numbers::ByDigits);
-            prop_assert_eq!(updated, Ok(naive(&stored, &patch)));
+            let updated = match updated.expect("a record within the limits") {
+                Update::Unchanged => None,
+                Update::Changed { fields, names } => Some((fields, names)),
+            };
+            let wanted = naive(&stored, &patch).map(|(fields, names)| {
+                (fields, names.into_iter().map(Cow::Borrowed).collect())
+            });
+            prop_assert_eq!(updated, wanted);
         }
     }
 

@@ -14,6 +14,7 @@ use super::plan_get::missing;
 use super::prepare::AppPatch;
 use super::rejected::{merge_faults, refuse};
 use super::stored::StoredRecord;
+use crate::change::{ChangeAction, Effect, Resource};
 use crate::json::{self, Json};
 use crate::record::{ChunkRecords, EntryWarning, PreparedEntry};
 use crate::task::Action;
@@ -72,21 +73,22 @@ pub fn plan_app_updates<S: BuildHasher>(
             |earlier: &&BTreeSet<&str>| changed.contains_key(pid) || earlier.contains(pid);
         let repeat = earlier.filter(is_repeat).map(|_| repeated(pid));
         let mut changes = Vec::new();
-        let outcome = match merged {
-            Ok(Update::Unchanged) => "unchanged",
-            Ok(Update::Changed(after)) => {
+        let effect = match merged {
+            Ok(Update::Unchanged) => None,
+            Ok(Update::Changed { fields: after, names }) => {
                 if dry_run {
                     write_changes(&APP, fields, &after, &mut changes);
                 }
                 changed.insert(pid, after);
-                "updated"
+                let effect = Effect::new(Resource::AppProfile, pid, ChangeAction::Updated);
+                Some(Effect { fields: names, ..effect })
             }
             Err(stored) => {
                 refuse(action, payload, prepared, stored, &mut out);
                 continue;
             }
         };
-        out.outcome(entry, outcome, &prepared.warnings_and(repeat.as_slice()), |out| {
+        out.outcome(entry, effect, &prepared.warnings_and(repeat.as_slice()), |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
             out.append(&mut changes);

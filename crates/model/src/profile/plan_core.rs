@@ -21,6 +21,7 @@ use super::plan_get::missing;
 use super::prepare::{CorePatch, has_core_id};
 use super::rejected::{merge_faults, prepared_json, refuse};
 use super::stored::StoredRecord;
+use crate::change::{ChangeAction, Effect, FieldNames, Resource};
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, ValuePath};
@@ -85,11 +86,11 @@ pub fn plan_core_patches<S: BuildHasher, T: BuildHasher>(
             Err(rejected) => Err(planner.rejected(entry, rejected)),
         };
         match planned {
-            Ok((id, outcome)) => {
-                planner.warn_of_repeat(entry, id, outcome);
+            Ok((id, effect)) => {
+                planner.warn_of_repeat(entry, id, effect.is_some());
                 let warnings = prepared.warnings_and(&planner.joins);
                 planner.joins.clear();
-                out.outcome(entry, outcome, &warnings, |out| {
+                out.outcome(entry, effect, &warnings, |out| {
                     write_id(id, out);
                     if let Some(changes) = &mut planner.changes {
                         out.append(changes);
@@ -121,18 +122,18 @@ struct Planner<'p, S, T> {
 }
 
 impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
-    /// One entry: its profile and outcome, or all of its faults.
+    /// One entry: its profile and effect, or all of its faults.
     fn apply(
         &mut self,
         entry: &Entry,
         patch: &CorePatch,
-    ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
+    ) -> Result<(CoreProfileId, Option<Effect>), Vec<EntryFault>> {
         let keys = patch.identities.as_deref().unwrap_or_default();
         let Some(id) = patch.id else {
             let owners = self.state.owners(keys.iter().enumerate());
             return match (owners.as_slice(), &patch.new_fields) {
                 ([(_, id)], _) => self.merge(entry, *id, patch, Lists::Add),
-                ([], Some(fields)) => Ok((self.create(entry, fields, keys), "created")),
+                ([], Some(fields)) => Ok(self.create(entry, fields, keys)),
                 (owners, _) => Err(vec![not_one(&prepared_json(self.payload, entry), owners)]),
             };
         };
@@ -147,7 +148,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
 
     /// Warns of an entry whose profile an earlier entry of the file has changed, and notes whether
     /// this one changed it.
-    fn warn_of_repeat(&mut self, entry: &Entry, id: CoreProfileId, outcome: &str) {
+    fn warn_of_repeat(&mut self, entry: &Entry, id: CoreProfileId, has_effect: bool) {
         let Some(earlier) = self.earlier else { return };
         if earlier.contains(&id) || self.changed.contains(&id) {
             let json = prepared_json(self.payload, entry);
@@ -155,7 +156,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             let value = json.get(field).cloned().unwrap_or(Json::Null);
             let advice = "give each person one entry, and two people identities of their own";
             self.joins.push(EntryWarning::repeated(field, &value, &name_of(id), advice));
-        } else if outcome != "unchanged" {
+        } else if has_effect {
             self.changed.insert(id);
         }
     }
@@ -165,11 +166,16 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         if self.action == Action::UpsertCoreProfiles { Lists::Add } else { Lists::Replace }
     }
 
-    fn create(&mut self, entry: &Entry, fields: &[u8], keys: &[IdentityKey]) -> CoreProfileId {
+    fn create(
+        &mut self,
+        entry: &Entry,
+        fields: &[u8],
+        keys: &[IdentityKey],
+    ) -> (CoreProfileId, Option<Effect>) {
         let id = self.ids.take(entry);
         self.state.write(id, fields.to_vec());
         self.state.add(id, keys.iter());
-        id
+        (id, Some(effect(id, ChangeAction::Created, FieldNames::default())))
     }
 
     /// Merges an entry into the profile `id`, which exists.
@@ -179,7 +185,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
         id: CoreProfileId,
         patch: &CorePatch,
         lists: Lists,
-    ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
+    ) -> Result<(CoreProfileId, Option<Effect>), Vec<EntryFault>> {
         let digits = Digits::new();
         let json = cleaned_json(self.action, self.payload, entry, &digits);
         let stored = self.state.fields(id).expect("the owner of an identity was read");
@@ -195,7 +201,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             Ok(_) if !conflicts.is_empty() => return Err(conflicts),
             Ok(outcome) => outcome,
         };
-        let Update::Changed(fields) = outcome else { return Ok((id, "unchanged")) };
+        let Update::Changed { fields, names } = outcome else { return Ok((id, None)) };
         if let Some(given) = &patch.identities {
             let before = stored.identity_keys();
             assert!(!given.is_empty(), "an update would leave a core profile without identity");
@@ -213,7 +219,7 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             write_changes(&CORE, before, &fields, out);
         }
         self.state.write(id, fields);
-        Ok((id, "updated"))
+        Ok((id, Some(effect(id, ChangeAction::Updated, names))))
     }
 
     /// The faults of identities that another profile than `id` has.
@@ -272,6 +278,10 @@ impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
             owners => vec![not_one(json, owners)],
         }
     }
+}
+
+fn effect(id: CoreProfileId, action: ChangeAction, fields: FieldNames) -> Effect {
+    Effect { fields, ..Effect::new(Resource::CoreProfile, id.0, action) }
 }
 
 /// The warnings about identities that an upsert adds to a profile which has one of the same type.

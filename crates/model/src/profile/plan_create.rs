@@ -10,6 +10,7 @@ use super::identity::nth;
 use super::new_ids::{NewIds, entry_of_dry_run};
 use super::prepare::NewCoreProfile;
 use super::rejected::{prepared_json, refuse, rejected_identities};
+use crate::change::{ChangeAction, Effect, Resource};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, ValuePath};
@@ -131,7 +132,8 @@ impl CreatePlan {
         let id = self.ids.take(&prepared.entry);
         self.inserts.push((id, at));
         let PreparedEntry { entry, warnings, .. } = prepared;
-        self.records.outcome(entry, "created", warnings, |out| write_id(id, out));
+        let effect = Effect::new(Resource::CoreProfile, id.0, ChangeAction::Created);
+        self.records.outcome(entry, Some(effect), warnings, |out| write_id(id, out));
         id
     }
 }

@@ -10,6 +10,7 @@ use super::plan_core::not_one;
 use super::plan_create::write_id;
 use super::prepare::{CoreTarget, has_core_id};
 use super::rejected::{prepared_json, refuse};
+use crate::change::{ChangeAction, Effect, Resource};
 use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json;
 use crate::payload::Entry;
@@ -37,9 +38,10 @@ pub fn plan_core_deletes<S: BuildHasher, T: BuildHasher>(
         match found {
             Ok(Some(id)) if state.fields(id).is_some() => {
                 state.delete(id);
-                out.outcome(entry, "deleted", warnings, |out| write_id(id, out));
+                let effect = Effect::new(Resource::CoreProfile, id.0, ChangeAction::Deleted);
+                out.outcome(entry, Some(effect), warnings, |out| write_id(id, out));
             }
-            Ok(id) => out.outcome(entry, "unchanged", warnings, |out| {
+            Ok(id) => out.outcome(entry, None, warnings, |out| {
                 if let Some(id) = id {
                     write_id(id, out);
                 }
@@ -107,8 +109,8 @@ pub fn plan_app_deletes<V, S: BuildHasher>(
             continue;
         };
         let is_there = records.contains_key(pid) && deleted.insert(pid);
-        let outcome = if is_there { "deleted" } else { "unchanged" };
-        out.outcome(&prepared.entry, outcome, &prepared.warnings, |out| {
+        let effect = || Effect::new(Resource::AppProfile, &**pid, ChangeAction::Deleted);
+        out.outcome(&prepared.entry, is_there.then(effect), &prepared.warnings, |out| {
             out.extend_from_slice(b",\"pid\":");
             json::write_string(pid, out);
         });

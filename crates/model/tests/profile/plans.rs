@@ -198,7 +198,7 @@ fn a_dry_run_names_earlier_entries_across_its_slices_and_no_id() {
     for slice in prepared.chunks(3) {
         let plan = plan_creates(&block.bytes, slice, &owners, NewIds::DryRun);
         owners.extend(plan.taken(slice).map(|(key, owner)| (key.clone(), owner)));
-        records.append(&plan.records);
+        records.append(plan.records);
     }
     assert_eq!(
         lines(&records.results)[0],

@@ -240,7 +240,7 @@ proptest! {
         let cut = cut.min(entries.len());
         let mut parts = stored(&small_world());
         let mut both = run_updates(&mut parts, &block, 0..cut);
-        both.append(&run_updates(&mut parts, &block, cut..entries.len()));
+        both.append(run_updates(&mut parts, &block, cut..entries.len()));
         prop_assert_eq!(both, records);
         prop_assert_eq!(parts, whole);
     }
@@ -274,7 +274,7 @@ proptest! {
         let cut = cut.min(all.len());
         let mut parts = World::default();
         let mut both = run_creates(&mut parts, &block, 0..cut);
-        both.append(&run_creates(&mut parts, &block, cut..all.len()));
+        both.append(run_creates(&mut parts, &block, cut..all.len()));
         prop_assert_eq!(both, records);
         prop_assert_eq!(parts, whole);
     }

@@ -8,7 +8,7 @@ mod stored;
 use std::time::Duration;
 
 use super::engine::{BlockingClient, Engine, Nodes};
-use caseload_store::check::{Findings, checksums, issues, profiles, tables, tasks, terms};
+use caseload_store::check::{Findings, changes, checksums, issues, profiles, tables, tasks, terms};
 use caseload_store::{CheckReport, StoreError};
 use stored::Stored;
 
@@ -31,6 +31,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("counts of issues", |db, findings| issues::counts(&Stored(db), findings)),
     ("terms of issues", |db, findings| terms::of_issues(&Stored(db), findings)),
     ("text index", |db, findings| tables::text_index(&Stored(db), findings)),
+    ("changes", |db, findings| changes::changes(&Stored(db), findings)),
     ("attachments", |db, findings| tables::attachments(&Stored(db), findings)),
 ];
 

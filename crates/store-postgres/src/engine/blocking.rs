@@ -124,7 +124,11 @@ impl Engine {
             let (work, runtime) = (Arc::clone(&work), Handle::current());
             let limits = (Some(until), Some(self.connector.clone()));
             let tried = on_a_thread(move || {
-                let answer = session.run_blocking(&runtime, limits, |db| work(db));
+                let answer = session.run_blocking(&runtime, limits, |db| {
+                    let answer = work(db)?;
+                    assert!(db.is_logged(), "a write ended without its changes in the log");
+                    Ok(answer)
+                });
                 let answer = not_written(answer);
                 runtime.block_on(session.end_write(answer))
             });

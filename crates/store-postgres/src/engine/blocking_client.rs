@@ -4,7 +4,7 @@
 //! statement that still runs then is cancelled, because the database would hold the locks until
 //! the statement ends. Invariant: no wait lasts beyond the deadline of the whole transaction.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use tokio::time::timeout_at;
 use super::Client;
 use crate::address::Connector;
 use caseload_store::StoreError;
+use caseload_store::changes::LoggedBatch;
 
 /// A transaction, used from a blocking thread.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct BlockingClient<'c> {
     overdue: &'c AtomicBool,
     /// Bytes that the transaction stored so far.
     pub(crate) more_bytes: Cell<i64>,
+    /// The effects of the transaction, for the log.
+    pub(crate) batches: RefCell<Vec<LoggedBatch>>,
 }
 
 impl<'c> BlockingClient<'c> {
@@ -40,13 +43,19 @@ impl<'c> BlockingClient<'c> {
         overdue: &'c AtomicBool,
     ) -> Self {
         let (work, more_bytes) = (Cell::new(None), Cell::new(0));
-        Self { client, runtime, until, connector, work, overdue, more_bytes }
+        let batches = RefCell::default();
+        Self { client, runtime, until, connector, work, overdue, more_bytes, batches }
     }
 
     /// Limits the work from now on.
     pub(crate) fn limit_work(&self, longest: Duration) {
         let now = Instant::now();
         self.work.set(Some((now, now + longest)));
+    }
+
+    /// Whether the log has all that the transaction did.
+    pub(super) fn is_logged(&self) -> bool {
+        self.batches.borrow().is_empty()
     }
 
     pub(crate) const fn client(&self) -> &'c Client {

@@ -50,6 +50,7 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("agents", Placement::ByDomain),
     ("queues", Placement::ByDomain),
     ("idempotency_keys", Placement::ByDomain),
+    ("changes", Placement::ByDomain),
     ("core_profiles", Placement::ByDomain),
     ("identities", Placement::ByDomain),
     ("profile_sets", Placement::ByDomain),

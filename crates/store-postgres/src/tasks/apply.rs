@@ -61,7 +61,7 @@ pub(crate) async fn apply(
         .write_blocking(move |db| {
             let mut tx = Chunk::new(db, &work);
             let applied = store_planned(&mut tx, &work, &chunk)?;
-            tx.tx.end_bytes()?;
+            tx.tx.end()?;
             Ok(applied)
         })
         .await?;
@@ -83,7 +83,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
         let (applied, all) = write_chunk(&mut chunk, &work, entries);
         *blocks.lock() = all;
         let applied = applied?;
-        chunk.tx.end_bytes()?;
+        chunk.tx.end()?;
         Ok(applied)
     });
     let applied = applied.await?;

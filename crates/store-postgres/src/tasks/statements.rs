@@ -201,7 +201,7 @@ pub(crate) fn purge_step(db: &BlockingClient<'_>, now: UnixMillis) -> Result<boo
     for domain in domains {
         let tx = DomainTx { db, domain };
         if rules::purge_step(&tx, now)? {
-            tx.end_bytes()?;
+            tx.end()?;
             return Ok(true);
         }
     }

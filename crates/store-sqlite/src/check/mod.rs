@@ -7,7 +7,9 @@ mod tables;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use caseload_store::check::{Findings, checksums, issues, profiles, tables as rules, tasks, terms};
+use caseload_store::check::{
+    Findings, changes, checksums, issues, profiles, tables as rules, tasks, terms,
+};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{CheckReport, OpenMode, StoreError};
 use rusqlite::Connection;
@@ -36,6 +38,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("counts of issues", |conn, findings| Ok(issues::counts(&Tx(conn), findings)?)),
     ("terms of issues", |conn, findings| Ok(terms::of_issues(&Tx(conn), findings)?)),
     ("text index", |conn, findings| Ok(rules::text_index(&Tx(conn), findings)?)),
+    ("changes", |conn, findings| Ok(changes::changes(&Tx(conn), findings)?)),
     ("attachments", |conn, findings| Ok(rules::attachments(&Tx(conn), findings)?)),
 ];
 

@@ -1,10 +1,12 @@
 //! The capabilities whose rules all stores share, implemented once for every [`Backend`]:
 //! [`Admin`](crate::Admin), [`Submit`](crate::Submit), [`Issues`](crate::Issues),
-//! [`Profiles`](crate::Profiles) and [`Payloads`](crate::Payloads). A backend says how it runs
+//! [`Profiles`](crate::Profiles), [`Changes`](crate::Changes) and
+//! [`Payloads`](crate::Payloads). A backend says how it runs
 //! reads and writes, and adds its own steps before or after some of them. It implements
 //! [`Work`](crate::Work) and [`Upkeep`](crate::Upkeep) itself.
 
 mod admin;
+mod changes;
 mod imports;
 mod issues;
 mod profiles;

@@ -2,6 +2,7 @@
 //! store them in the same tables; [`CheckedStore`] has the differences. A check repairs nothing.
 //! Invariant: each rule is written once, so that all backends obey the same rules.
 
+pub mod changes;
 pub mod checksums;
 mod domains;
 pub mod issues;

@@ -22,6 +22,8 @@ pub struct WriteOrigin {
     pub now: UnixMillis,
     /// Makes generated ids unique.
     pub random: u64,
+    /// The id of the request, which the log of changes has.
+    pub request_id: Option<String>,
     /// If the caller may repeat the command.
     pub idempotency: Option<IdempotencyKey>,
 }

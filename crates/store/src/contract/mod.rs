@@ -1,7 +1,7 @@
-//! The contract that every backend implements, as seven capabilities: [`Admin`], [`Submit`],
-//! [`Imports`], [`Work`], [`Profiles`], [`Issues`] and [`Upkeep`]. Each crate above asks only for
-//! those that it uses; a [`Store`] is all of them. [`Submit`] and [`Work`] both include
-//! [`Payloads`].
+//! The contract that every backend implements, as eight capabilities: [`Admin`], [`Submit`],
+//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`] and [`Upkeep`]. Each crate above
+//! asks only for those that it uses; a [`Store`] is all of them. [`Submit`] and [`Work`] both
+//! include [`Payloads`].
 //!
 //! Each write is one command and one atomic, durable step. The contract has no begin and no commit,
 //! so a backend may run a command on a writer thread (SQLite) or as an asynchronous transaction
@@ -13,6 +13,7 @@
 //! takes the id of a record without its domain. Callers pass in clock and randomness.
 
 mod admin;
+mod changes;
 mod chunk_work;
 mod error;
 mod idempotency;
@@ -28,6 +29,7 @@ mod upkeep;
 mod work;
 
 pub use admin::*;
+pub use changes::*;
 pub use chunk_work::{ChunkWork, EntryContext};
 pub use error::{StoreError, StoreFuture};
 pub use idempotency::*;
@@ -43,9 +45,9 @@ pub use upkeep::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.
-pub trait Serve: Admin + Submit + Imports + Profiles + Issues + Upkeep {}
+pub trait Serve: Admin + Submit + Imports + Profiles + Issues + Changes + Upkeep {}
 
-impl<S: Admin + Submit + Imports + Profiles + Issues + Upkeep> Serve for S {}
+impl<S: Admin + Submit + Imports + Profiles + Issues + Changes + Upkeep> Serve for S {}
 
 /// All capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
 pub trait Store: Serve + Work {}

@@ -113,6 +113,7 @@ pub static TABLES: &[Table] = &[
             integer("last_app_number"),
             integer("last_live_created_at"),
             integer("stored_bytes"),
+            integer("last_position"),
         ],
     ),
     small(
@@ -164,6 +165,17 @@ pub static TABLES: &[Table] = &[
             text("location"),
             bytes("answer"),
             integer("expires_at"),
+            integer("checksum"),
+        ],
+    ),
+    large(
+        "changes",
+        &[
+            integer("domain_id"),
+            integer("last_position"),
+            integer("first_position"),
+            integer("at"),
+            bytes("bytes"),
             integer("checksum"),
         ],
     ),

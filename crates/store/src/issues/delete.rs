@@ -68,16 +68,16 @@ impl Deletions {
     }
 }
 
-/// Deletes the issue of a call; false if the domain has none of that id.
+/// Deletes the issue of a call; the time of the change, or `None` if the domain has none of that
+/// id.
 pub(super) fn delete_one(
     store: &impl IssueStore,
     id: u64,
     now: UnixMillis,
-) -> Result<bool, StoreError> {
-    let Some(row) = store.rows_of(&[id])?.pop().flatten() else { return Ok(false) };
+) -> Result<Option<UnixMillis>, StoreError> {
+    let Some(row) = store.rows_of(&[id])?.pop().flatten() else { return Ok(None) };
     remove(store, &BTreeMap::from([(row, id)]))?;
-    store.change_time(now)?;
-    Ok(true)
+    store.change_time(now).map(Some)
 }
 
 /// Removes these issues, by their rows.

@@ -17,12 +17,12 @@ pub const INSERT: &str = "INSERT INTO app_profile_identities (domain_id, key, pi
 pub(crate) const IDENTIFIERS: &str = "SELECT pid, key FROM app_profile_identities
      WHERE domain_id = ?1 AND pid = ANY (?2) AND kind = 1";
 
-/// Adds an app profile with its identities, if its pid is free.
+/// Adds an app profile with its identities, if its pid is free; whether it was.
 pub fn add_app_profile(
     store: &impl CommandStore,
     profile: &AppProfileRow,
     at: UnixMillis,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (AppProfileRow { pid, app_id, name, emails, .. }, fields) = (profile, [0_u8; 0].as_slice());
     let domain = store.domain();
     let sum = checksum::of_app_profile(domain, profile, at);
@@ -35,12 +35,12 @@ pub fn add_app_profile(
         values![domain, pid, app_id, name, emails, at, fields, sum, fields_sum],
     )?;
     if added == 0 {
-        return Ok(());
+        return Ok(false);
     }
     for key in profile.identities() {
         store.change(INSERT, values![domain, key.as_bytes(), pid, key.type_code()])?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Removes the identities of app profiles, which are still there.

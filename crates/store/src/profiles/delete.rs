@@ -2,6 +2,7 @@
 //! identities; issues and profiles of the other kind stay. The rows of deleted profiles are not
 //! cleared from pages: only the removal of a domain and an erasure promise that.
 
+use caseload_model::change::Resource;
 use caseload_model::payload::Entry;
 use caseload_model::profile::{
     CoreTarget, plan_app_deletes, plan_core_deletes, rejected_core_profiles, rejected_identities,
@@ -13,7 +14,7 @@ use super::app_identities::remove_identities;
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, app_profiles, sound};
 use super::update::{end, read_core};
-use crate::idempotency::once;
+use crate::once::once;
 use crate::{DeleteProfile, Idempotent, StoreError, StoredAnswer, values};
 
 /// Deletes the profile of a call as a chunk with one entry does.
@@ -22,7 +23,7 @@ pub(crate) fn delete_one(
     command: &DeleteProfile,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let DeleteProfile { origin, id } = command;
-    once(store, origin, || {
+    once(store, origin, |done| {
         let clock = store.lock_profiles()?.ok_or_else(StoreError::unknown_domain)?;
         let mut changes = ProfileChanges::new(clock, None, origin.now);
         match id {
@@ -35,6 +36,11 @@ pub(crate) fn delete_one(
         let Some(clock) = changes.clock() else {
             return Err(StoreError::NotFound { what: "the profile".to_owned() });
         };
+        let at = clock.last_change;
+        match id {
+            ProfileId::Core(id) => done.deleted(at, Resource::CoreProfile, id.0),
+            ProfileId::App(pid) => done.deleted(at, Resource::AppProfile, &**pid),
+        }
         changes.write_sets(store)?;
         store.advance_profiles(clock)?;
         Ok(StoredAnswer::default())

@@ -4,11 +4,13 @@
 //! transaction, and sets the time of the task. Invariants: blocks belong to a task or to an upload,
 //! never to both; a task has at most one retry, and a dry run at most one run.
 
+use caseload_model::change::{Author, Batch, ChangeAction, Effect, Resource};
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
 
 use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some};
 use super::task_limits::TaskLimits;
+use crate::changes::log;
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{CommandStore, replace_answer, store_or_first};
 use crate::{CreateTask, Idempotent, PackedBlock, StagePayload, StoreError, values};
@@ -21,7 +23,7 @@ pub fn accept(
     store: &impl TaskStore,
     command: &CreateTask,
 ) -> Result<Idempotent<Task>, StoreError> {
-    store.require_caller(command.key.as_deref(), command.now)?;
+    let by = store.require_caller(command.key.as_deref(), command.now)?;
     // First of all: a repeat gets its answer even if the queue is full by now.
     let expected = command.accepted(None);
     if let Some((key, answer)) = &command.idempotency
@@ -36,7 +38,19 @@ pub fn accept(
     if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
         replace_answer(store, key, &answer.of(&task))?;
     }
+    log_created(store, by, std::slice::from_ref(&task))?;
     Ok(Idempotent::Done(task))
+}
+
+/// Logs that these tasks were created.
+pub(super) fn log_created(
+    store: &impl TaskStore,
+    by: Author,
+    tasks: &[Task],
+) -> Result<(), StoreError> {
+    let at = tasks.first().map(|task| task.created_at).unwrap_or_default();
+    let created = |task: &Task| Effect::new(Resource::Task, &*task.id, ChangeAction::Created);
+    log(store, &Batch::new(at, by, tasks.iter().map(created).collect()))
 }
 
 /// Notes the task in its parent and makes its payload whole; the index of its first entry.

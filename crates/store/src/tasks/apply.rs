@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use caseload_model::change::{Author, Batch, Effect};
 use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Outcome, Task, TaskStatus};
@@ -16,6 +17,7 @@ use super::chunk_blocks::{ChunkBlocks, misfit};
 use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
+use crate::changes::log;
 use crate::dry_run::{self, DryRunState, StateChanges, StateStore};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
@@ -101,6 +103,8 @@ struct Effects {
     profiles: ProfileChanges,
     issues: Import,
     deletions: Deletions,
+    /// The effects of the entries.
+    logged: Vec<Effect>,
 }
 
 impl Effects {
@@ -110,6 +114,7 @@ impl Effects {
             profiles: ProfileChanges::new(clock, file_since, command.clock.now()),
             issues: Import::new(command.upsert, changed),
             deletions: Deletions::default(),
+            logged: Vec::new(),
         }
     }
 
@@ -120,12 +125,13 @@ impl Effects {
             profiles: ProfileChanges::of_dry_run(command.clock.now(), file_since, state()),
             issues: Import::of_dry_run(command.upsert, file_since.is_some(), state()),
             deletions: Deletions::of_dry_run(state()),
+            logged: Vec::new(),
         }
     }
 
     /// The states of the run; only one has changes, because a task has one action.
     fn take_states(&mut self) -> impl Iterator<Item = StateChanges> {
-        let Self { profiles, issues, deletions } = self;
+        let Self { profiles, issues, deletions, .. } = self;
         let states = [
             profiles.dry_run.take(),
             issues.dry_run.take(),
@@ -151,7 +157,7 @@ impl Effects {
     ) -> Result<ChunkRecords, StoreError> {
         let (count, payload) = (slice.len(), &part.block.bytes);
         let profiles = &mut self.profiles;
-        let records = match &*part.work {
+        let mut records = match &*part.work {
             ChunkWork::CreateCoreProfiles(all) => {
                 profiles::create(store, profiles, payload, &all[slice])
             }
@@ -175,6 +181,7 @@ impl Effects {
             }
         }?;
         assert_each_entry_has_a_record(records.succeeded + records.failed, count);
+        self.logged.append(&mut records.effects);
         Ok(records)
     }
 }
@@ -353,8 +360,10 @@ fn stop(
     command: &ApplyChunk,
     mut locked: LockedTask,
 ) -> Result<LockedTask, StoreError> {
-    complete(&store.statements(), &mut locked, Outcome::Cancelled, command.clock.now(), &[])?;
+    let now = command.clock.now();
+    let ended = complete(&store.statements(), &mut locked, Outcome::Cancelled, now, &[])?;
     save(&store.statements(), &locked)?;
+    log(&store.statements(), &batch(command, now, vec![ended]))?;
     Ok(locked)
 }
 
@@ -374,9 +383,12 @@ fn finish(
     locked.next_index = records.next_index();
     locked.task.deaths = 0;
     let records = records.packed();
+    let now = command.clock.now();
+    let mut logged = effects.as_mut().map(|effects| std::mem::take(&mut effects.logged));
     if counts.unprocessed == 0 {
         let outcome = Task::outcome_by_counts(&counts);
-        complete(&store.statements(), &mut locked, outcome, command.clock.now(), records)?;
+        let ended = complete(&store.statements(), &mut locked, outcome, now, records)?;
+        logged.get_or_insert_default().push(ended);
     }
     locked.task.assert_lawful();
     let packed: usize = records.iter().map(|block| block.bytes.len()).sum();
@@ -393,8 +405,14 @@ fn finish(
         clock: effects.as_ref().and_then(|effects| effects.profiles.clock()),
         imported: effects.as_ref().and_then(|effects| effects.issues.imported()),
     })?;
+    log(&store.statements(), &batch(command, now, logged.unwrap_or_default()))?;
     failpoint::reached(Failpoint::ChunkBeforeCommit);
     Ok(locked)
+}
+
+/// The effects of a chunk, for the log.
+fn batch(command: &ApplyChunk, at: UnixMillis, effects: Vec<Effect>) -> Batch {
+    Batch::new(at, Author::Task { id: command.task_id.clone() }, effects)
 }
 
 /// The answer to a chunk, from the task after it, the number of its entries and the block that has

@@ -3,12 +3,14 @@
 //! server ends it before the next chunk. Invariant: when a task ends, its payload is cut down to
 //! the entries that a retry needs.
 
+use caseload_model::change::{Author, Batch, ChangeAction, Effect, Resource};
 use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use super::records::PackedRecords;
 use super::retry_payload;
 use super::statements::{LockedTask, TaskStore};
+use crate::changes::log;
 use crate::dry_run;
 use crate::failpoint::{self, Failpoint};
 use crate::{CancelTask, FailAttempt, StoreError, values};
@@ -28,14 +30,15 @@ pub(super) fn save(store: &impl TaskStore, locked: &LockedTask) -> Result<(), St
     store.save(locked)
 }
 
-/// Ends the task; the caller saves it. `unsaved` are records that are not stored yet.
+/// Ends the task; the caller saves it, and logs the effect. `unsaved` are records that are not
+/// stored yet.
 pub(super) fn complete(
     store: &impl TaskStore,
     locked: &mut LockedTask,
     outcome: Outcome,
     now: UnixMillis,
     unsaved: &[PackedRecords],
-) -> Result<(), StoreError> {
+) -> Result<Effect, StoreError> {
     locked.task.complete(outcome, now);
     // An import of issues has a state without being a dry run.
     if locked.task.dry_run || locked.task.import_id.is_some() {
@@ -43,17 +46,22 @@ pub(super) fn complete(
     }
     retry_payload::trim(store, locked, unsaved)?;
     failpoint::reached(Failpoint::TaskEnding);
-    Ok(())
+    Ok(Effect::new(Resource::Task, &*locked.task.id, ChangeAction::Completed))
 }
 
 /// Cancels a task, or asks its server to.
 pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
-    store.require_caller(command.key.as_deref(), command.now)?;
-    cancel_by(store, command)
+    let by = store.require_caller(command.key.as_deref(), command.now)?;
+    let (task, effect) = cancel_by(store, command)?;
+    log(store, &Batch::new(command.now, by, effect.into_iter().collect()))?;
+    Ok(task)
 }
 
-/// [`cancel`] for a caller whose key was looked at.
-pub(super) fn cancel_by(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
+/// [`cancel`] for a caller whose key was looked at. Also returns the effect, if the task has ended.
+pub(super) fn cancel_by(
+    store: &impl TaskStore,
+    command: &CancelTask,
+) -> Result<(Task, Option<Effect>), StoreError> {
     let unfinished = |found: Option<LockedTask>| {
         let found = found
             .filter(|found| found.task.action.family() == command.family)
@@ -68,17 +76,17 @@ pub(super) fn cancel_by(store: &impl TaskStore, command: &CancelTask) -> Result<
     // Without a lock: the chunk that is running has locked the task, and it may be a long one.
     let found = unfinished(store.read(&command.task_id)?)?;
     if is_running(&found) && request_cancel(store, command)? {
-        return Ok(found.task);
+        return Ok((found.task, None));
     }
     let mut locked = unfinished(store.lock(&command.task_id)?)?;
     if is_running(&locked) {
         request_cancel(store, command)?;
-    } else {
-        complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
-        save(store, &locked)?;
-        failpoint::reached(Failpoint::CancelBeforeCommit);
+        return Ok((locked.task, None));
     }
-    Ok(locked.task)
+    let effect = complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
+    save(store, &locked)?;
+    failpoint::reached(Failpoint::CancelBeforeCommit);
+    Ok((locked.task, Some(effect)))
 }
 
 /// Asks the server that works on a task to end it before its next chunk; false if the task was
@@ -101,12 +109,15 @@ pub fn fail_attempt(store: &impl TaskStore, command: &FailAttempt) -> Result<Tas
         .filter(|locked| locked.is_leased(command.lease_epoch))
         .ok_or(StoreError::LeaseLost)?;
     locked.attempts += u32::from(command.counted);
-    if locked.attempts >= TASK_ATTEMPTS_MAX {
-        complete(store, &mut locked, Outcome::Failed, command.now, &[])?;
-    } else if locked.cancel_requested {
-        complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
-    }
+    let outcome = match () {
+        () if locked.attempts >= TASK_ATTEMPTS_MAX => Some(Outcome::Failed),
+        () => locked.cancel_requested.then_some(Outcome::Cancelled),
+    };
+    let ended = outcome.map(|outcome| complete(store, &mut locked, outcome, command.now, &[]));
+    let effects = ended.transpose()?.into_iter().collect();
     save(store, &locked)?;
     store.end_lease(&command.task_id, command.retry_at)?;
+    let by = Author::Task { id: command.task_id.clone() };
+    log(store, &Batch::new(command.now, by, effects))?;
     Ok(locked.task)
 }

@@ -4,15 +4,17 @@
 //! runs, the last one has it: a unique index lets one of several creations through, and the others
 //! wait for its commit.
 
+use caseload_model::change::Batch;
 use caseload_model::import::Import;
 use caseload_model::sketch::Sketch;
 use caseload_model::task::{Action, Family, Task, TaskStatus};
 
-use super::accept::{add, limits, note_child, take_payload};
+use super::accept::{add, limits, log_created, note_child, take_payload};
 use super::doubles;
 use super::end::cancel_by;
 use super::reads::{Listed, chosen, keys};
 use super::statements::{COLUMNS as TASK_COLUMNS, TaskStore, origin, task};
+use crate::changes::log;
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{replace_answer, store_or_first};
 use crate::sql::{Row, Value};
@@ -38,7 +40,7 @@ pub fn create_import(
     command: &CreateImport,
     tasks: &[CreateTask],
 ) -> Result<Idempotent<NewImport>, StoreError> {
-    store.require_caller(command.key.as_deref(), command.now)?;
+    let by = store.require_caller(command.key.as_deref(), command.now)?;
     let expected = command.accepted(tasks.iter().map(|task| task.accepted(None)).collect());
     let expected = NewImport { import: expected, is_repeat: false };
     // First of all: a repeat gets its answer even if the queue is full by now.
@@ -50,6 +52,9 @@ pub fn create_import(
     let created = create(store, command, tasks, expected.import.clone())?;
     if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| created != expected) {
         replace_answer(store, key, &answer.of(&created))?;
+    }
+    if !created.is_repeat {
+        log_created(store, by, &created.import.tasks)?;
     }
     failpoint::reached(Failpoint::ImportBeforeCommit);
     Ok(Idempotent::Done(created))
@@ -280,19 +285,22 @@ pub fn cancel_import(
     store: &impl TaskStore,
     command: &CancelTask,
 ) -> Result<(Import, Vec<Task>), StoreError> {
-    store.require_caller(command.key.as_deref(), command.now)?;
+    let by = store.require_caller(command.key.as_deref(), command.now)?;
     let current = || {
         let found = import(store, command.family, &command.task_id)?;
         found.ok_or_else(|| StoreError::NotFound { what: format!("import {}", command.task_id) })
     };
-    let mut cancelled = Vec::new();
+    let (mut cancelled, mut effects) = (Vec::new(), Vec::new());
     // In the order of their places, so that two cancellations lock them in the same order.
     for task in current()?.tasks {
         if task.status == TaskStatus::Completed {
             continue;
         }
         match cancel_by(store, &CancelTask { task_id: task.id, ..command.clone() }) {
-            Ok(task) => cancelled.push(task),
+            Ok((task, effect)) => {
+                cancelled.push(task);
+                effects.extend(effect);
+            }
             // It ended a moment ago.
             Err(StoreError::TaskCompleted) => {}
             Err(fault) => return Err(fault),
@@ -301,5 +309,6 @@ pub fn cancel_import(
     if cancelled.is_empty() {
         return Err(StoreError::TaskCompleted);
     }
+    log(store, &Batch::new(command.now, by, effects))?;
     Ok((current()?, cancelled))
 }

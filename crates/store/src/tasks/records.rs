@@ -139,7 +139,7 @@ impl Records {
         if self.open == ChunkRecords::default() {
             self.open = records;
         } else {
-            self.open.append(&records);
+            self.open.append(records);
         }
         self.added(next_index)
     }

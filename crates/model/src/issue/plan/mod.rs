@@ -14,11 +14,13 @@ mod content;
 mod context;
 mod taken_timestamps;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::fragments::IssueFragments;
 use super::reader::FAULTS_MAX;
 use super::{IssueColumns, NewIssue};
+use crate::change::{ChangeAction, Effect, Resource};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
@@ -170,14 +172,14 @@ impl<'c> Planner<'c> {
         if differing.is_empty() {
             let repeat = self.repeat(id);
             let warnings = self.entries[source].warnings_and(repeat.as_slice());
-            self.plan.records.outcome(entry, "unchanged", &warnings, |out| {
+            self.plan.records.outcome(entry, None, &warnings, |out| {
                 write_id(id, out);
                 write_shift(created_at, original, out);
             });
             return;
         }
         if self.mode.upsert {
-            self.replace(source, issue, id, app);
+            self.replace(source, issue, (id, differing), app);
             return;
         }
         let other = format!("other content ({})", differing.join(", "));
@@ -250,7 +252,8 @@ impl<'c> Planner<'c> {
         let at = self.take_instant(issue);
         let tell_id = !self.mode.dry_run || issue.id.is_some();
         self.add(source, issue, (id, at), app);
-        self.record(source, "created", (id, at), tell_id, &[]);
+        let effect = Effect::new(Resource::Issue, id, ChangeAction::Created);
+        self.record(source, effect, (id, at), tell_id, &[]);
     }
 
     /// The warning about an entry whose issue an earlier entry of the file has changed.
@@ -263,8 +266,14 @@ impl<'c> Planner<'c> {
         is_repeat.then(|| EntryWarning::repeated("id", &value, &issue, advice))
     }
 
-    /// Plans the issue in the place of the one that has its id.
-    fn replace(&mut self, source: usize, issue: &'c NewIssue, id: u64, app: App) {
+    /// Plans the issue in the place of the one that has its id and differs from it in some fields.
+    fn replace(
+        &mut self,
+        source: usize,
+        issue: &'c NewIssue,
+        (id, differing): (u64, Vec<String>),
+        app: App,
+    ) {
         let Some(existing) = self.existing(id) else { return };
         let (created_at, original) = (existing.created_at, existing.original_created_at);
         let at = if is_same_instant(issue, created_at, original) {
@@ -279,7 +288,9 @@ impl<'c> Planner<'c> {
             self.plan.replaced.push(id);
         }
         self.add(source, issue, (id, at), app);
-        self.record(source, "updated", (id, at), true, repeat.as_slice());
+        let effect = Effect::new(Resource::Issue, id, ChangeAction::Updated);
+        let effect = effect.of_fields(differing.into_iter().map(Cow::Owned));
+        self.record(source, effect, (id, at), true, repeat.as_slice());
     }
 
     /// The time of creation that a new issue gets, and the one that it was to have if that is
@@ -292,14 +303,14 @@ impl<'c> Planner<'c> {
     fn record(
         &mut self,
         source: usize,
-        outcome: &str,
+        effect: Effect,
         (id, (created_at, original)): (u64, (UnixMillis, Option<UnixMillis>)),
         tell_id: bool,
         further: &[EntryWarning],
     ) {
         let prepared = &self.entries[source];
         let warnings = prepared.warnings_and(further);
-        self.plan.records.outcome(&prepared.entry, outcome, &warnings, |out| {
+        self.plan.records.outcome(&prepared.entry, Some(effect), &warnings, |out| {
             if tell_id {
                 write_id(id, out);
             }

@@ -14,9 +14,10 @@ use caseload_model::issue_query::ParameterFault;
 use super::command::{bytes, moment, note, refused, signed};
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups::{self, Lookups};
-use crate::idempotency::once;
+use crate::changes::Log;
 use crate::issues::IndexChanges;
 use crate::issues::portions::portions;
+use crate::once::once;
 use crate::{EditIssues, Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 /// The most terms of its issues that an edit compares with the index: those of each issue that
@@ -28,14 +29,18 @@ pub fn edit_many<W: IssueStore>(
     store: &W,
     command: &EditIssues,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    once(store, &command.origin, || {
-        let body = edit_all(store, command)?;
+    once(store, &command.origin, |done| {
+        let body = edit_all(store, command, done)?;
         Ok(StoredAnswer { location: format!("/v1/{}/issues", command.origin.domain_name), body })
     })
 }
 
 /// The edit; the body of the answer.
-fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
+fn edit_all<W: IssueStore>(
+    store: &W,
+    command: &EditIssues,
+    done: &mut Log,
+) -> Result<Vec<u8>, StoreError> {
     let EditIssues { origin, request } = command;
     let mut lookups = Lookups::new(store);
     let rows = lookups.issues(&request.issue_ids)?;
@@ -74,6 +79,7 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
             last = Some(at);
             let plan = draft.finish(&origin.domain_name, at);
             let issue = plan.map_err(|why| refused(field, why))?.issue;
+            done.updated(&stored, &issue);
             note(&mut changes, (*row).into(), Some(&stored), &issue)?;
             require(field, "index entries", changes.visits(), BULK_EDIT_TERMS_MAX)?;
             more_bytes += bytes(&issue) - bytes(&stored);

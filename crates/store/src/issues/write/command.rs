@@ -9,6 +9,7 @@ use caseload_model::tags::ADD_TAGS;
 
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups;
+use crate::changes::Log;
 use crate::issues::{IndexChanges, IndexedIssue};
 use crate::{StoreError, WriteOrigin};
 
@@ -42,10 +43,11 @@ pub(super) fn moment<W: IssueStore>(store: &W, origin: &WriteOrigin) -> Result<M
 
 pub(super) fn put<W: IssueStore>(
     store: &W,
-    row: u32,
-    before: &IssueRecord,
+    done: &mut Log,
+    (row, before): (u32, &IssueRecord),
     after: IssueRecord,
 ) -> Result<(), StoreError> {
+    done.updated(before, &after);
     let mut changes = IndexChanges::default();
     note(&mut changes, row.into(), Some(before), &after)?;
     store.store_bytes(bytes(&after) - bytes(before))?;

@@ -10,6 +10,7 @@ mod command;
 mod issue_store;
 mod lookups;
 
+use caseload_model::change::Resource;
 use caseload_model::issue::write::{
     CreateContext, EditDraft, MessageAuthor, Moment, NewMessage, author_pid, message_answer,
     note_answer, plan_create, plan_message, plan_note,
@@ -17,7 +18,7 @@ use caseload_model::issue::write::{
 
 use super::IndexChanges;
 use super::delete::delete_one;
-use crate::idempotency::once;
+use crate::once::once;
 use crate::profiles::add_app_profile;
 use crate::{
     AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, Idempotent, StoreError, StoredAnswer,
@@ -36,7 +37,7 @@ pub fn create<W: IssueStore>(
     command: &CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let CreateIssue { origin, request, attachments: files } = command;
-    once(store, origin, || {
+    once(store, origin, |done| {
         let mut lookups = Lookups::new(store);
         let app = lookups.app(request.app_id.as_ref())?;
         let named = match (&request.email, &request.end_user_id) {
@@ -73,7 +74,10 @@ pub fn create<W: IssueStore>(
         let mut changes = IndexChanges::default();
         note(&mut changes, row, None, &plan.issue)?;
         store.update_index(changes)?;
-        add_app_profile(store, &plan.app_profile, allocation.changed_at)?;
+        done.created(allocation.changed_at, Resource::Issue, allocation.id);
+        if add_app_profile(store, &plan.app_profile, allocation.changed_at)? {
+            done.created(allocation.changed_at, Resource::AppProfile, &*plan.app_profile.pid);
+        }
         attachments::claim(store, allocation.id, files)?;
         Ok(StoredAnswer { location: location(origin, allocation.id), body: plan.answer })
     })
@@ -85,7 +89,7 @@ pub fn add_message<W: IssueStore>(
     command: &AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let AddMessage { origin, issue_id, request, attachments: files } = command;
-    once(store, origin, || {
+    once(store, origin, |done| {
         let (row, stored) = issue(store, *issue_id)?;
         let mut lookups = Lookups::new(store);
         let agent = request.agent.as_ref().map(|agent| lookups.agent(agent)).transpose()?.flatten();
@@ -98,7 +102,7 @@ pub fn add_message<W: IssueStore>(
         let moment = moment(store, origin)?;
         let changed = plan_message(&origin.domain_name, &stored, &message, moment)
             .map_err(|why| refused("message-body", why))?;
-        put(store, row, &stored, changed)?;
+        put(store, done, (row, &stored), changed)?;
         attachments::claim(store, *issue_id, files)?;
         let body = message_answer(&origin.domain_name, &request.body, files);
         Ok(StoredAnswer { location: location(origin, *issue_id), body })
@@ -111,7 +115,7 @@ pub fn add_note<W: IssueStore>(
     command: &AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let AddNote { origin, issue_id, request } = command;
-    once(store, origin, || {
+    once(store, origin, |done| {
         let (row, stored) = issue(store, *issue_id)?;
         let mut lookups = Lookups::new(store);
         let author =
@@ -123,7 +127,7 @@ pub fn add_note<W: IssueStore>(
         };
         let changed = plan_note(&stored, &request.text, &author, moment(store, origin)?)
             .map_err(|why| refused("note-text", why))?;
-        put(store, row, &stored, changed)?;
+        put(store, done, (row, &stored), changed)?;
         let body = note_answer(&request.text);
         Ok(StoredAnswer { location: location(origin, *issue_id), body })
     })
@@ -135,7 +139,7 @@ pub fn edit<W: IssueStore>(
     command: &EditIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let EditIssue { origin, issue_id, request } = command;
-    once(store, origin, || {
+    once(store, origin, |done| {
         let (row, stored) = issue(store, *issue_id)?;
         let mut lookups = Lookups::new(store);
         let targets = lookups.targets(request)?;
@@ -145,7 +149,7 @@ pub fn edit<W: IssueStore>(
         let at = if is_changed { moment(store, origin)? } else { Moment::default() };
         let plan = draft.finish(&origin.domain_name, at).map_err(|why| refused("issue", why))?;
         if is_changed {
-            put(store, row, &stored, plan.issue)?;
+            put(store, done, (row, &stored), plan.issue)?;
         }
         Ok(StoredAnswer { location: location(origin, *issue_id), body: plan.answer })
     })
@@ -157,11 +161,10 @@ pub fn delete<W: IssueStore>(
     command: &DeleteIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let DeleteIssue { origin, issue_id } = command;
-    once(store, origin, || {
-        if delete_one(store, *issue_id, origin.now)? {
-            Ok(StoredAnswer::default())
-        } else {
-            Err(unknown(*issue_id))
-        }
+    once(store, origin, |done| {
+        let deleted = delete_one(store, *issue_id, origin.now)?;
+        let at = deleted.ok_or_else(|| unknown(*issue_id))?;
+        done.deleted(at, Resource::Issue, *issue_id);
+        Ok(StoredAnswer::default())
     })
 }

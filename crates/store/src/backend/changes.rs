@@ -1,0 +1,16 @@
+//! Reading the log of changes, for every backend. The rules are in [`crate::changes`].
+
+use caseload_model::ids::DomainId;
+
+use super::Backend;
+use crate::{ChangePage, Changes, ReadChanges, StoreFuture, changes as rules};
+
+impl<B: Backend> Changes for B {
+    fn read_changes(&self, request: ReadChanges) -> StoreFuture<'_, ChangePage> {
+        self.read_in(request.domain, move |tx| rules::read_changes(&tx, &request))
+    }
+
+    fn last_position(&self, domain: DomainId) -> StoreFuture<'_, u64> {
+        self.read_in(domain, |tx| rules::last_position(&tx))
+    }
+}

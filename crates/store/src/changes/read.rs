@@ -1,0 +1,115 @@
+//! Reading the log. A read takes batches in steps until its page is full, and gives up after many
+//! batches in which nothing matches, so that a filter for something rare is answered in portions.
+
+use caseload_model::change::Batch;
+
+use crate::checksum::CHANGES;
+use crate::idempotency::CommandStore;
+use crate::pack::{unpack_block, unpacked_size};
+use crate::sql::Row;
+use crate::{ChangePage, ReadChanges, StoreError, values};
+
+/// The most batches, and about the most stored bytes, that one statement reads.
+const STEP_BATCHES: usize = 500;
+const STEP_BYTES: i64 = 1 << 20;
+/// How many batches one read looks at.
+const READ_BATCHES_MAX: usize = 10_000;
+/// The most bytes of an unpacked batch.
+const BATCH_BYTES_MAX: u64 = 64 << 20;
+/// The first byte of a compressed batch; one that is not compressed begins with another.
+const COMPRESSED: u8 = 0x28;
+
+/// The columns that [`stored_batch`] reads, after those of the checksum.
+pub(crate) const BATCH_COLUMNS: &str = "first_position, last_position";
+
+/// A batch of the log with the position of its first change.
+#[derive(Debug)]
+pub(crate) struct StoredBatch {
+    pub(crate) first: u64,
+    pub(crate) batch: Batch,
+}
+
+/// A batch, from a row of the columns of [`CHANGES`] and [`BATCH_COLUMNS`].
+pub(crate) fn stored_batch(row: &dyn Row) -> Result<StoredBatch, StoreError> {
+    CHANGES.require(row)?;
+    let bytes: &[u8] = row.get(2)?;
+    let corrupt = |fault: String| StoreError::Corrupt(fault);
+    let unpacked;
+    let packed = if bytes.first() == Some(&COMPRESSED) {
+        if unpacked_size(bytes)? > BATCH_BYTES_MAX {
+            return Err(corrupt("a batch of changes would be too long".to_owned()));
+        }
+        unpacked = unpack_block(bytes)?;
+        &unpacked
+    } else {
+        bytes
+    };
+    let batch = Batch::unpack(packed).map_err(|fault| corrupt(fault.to_string()))?;
+    let width = CHANGES.width();
+    let (first, last) = (row.get::<u64>(width)?, row.get::<u64>(width + 1)?);
+    if last.checked_sub(first) != (batch.effects.len() as u64).checked_sub(1) {
+        let count = batch.effects.len();
+        return Err(corrupt(format!("positions {first} to {last} have {count} changes")));
+    }
+    Ok(StoredBatch { first, batch })
+}
+
+/// The changes after a position that match, oldest first, from one snapshot.
+pub fn read_changes(
+    store: &impl CommandStore,
+    request: &ReadChanges,
+) -> Result<ChangePage, StoreError> {
+    // Without a clock there is no domain.
+    last_position(store)?;
+    let mut page = ChangePage { changes: Vec::new(), next: request.after };
+    let mut looked_at = 0;
+    while looked_at < READ_BATCHES_MAX {
+        let batches = step(store, request, page.next)?;
+        if batches.is_empty() {
+            break;
+        }
+        looked_at += batches.len();
+        for StoredBatch { first, batch, .. } in batches {
+            for change in batch.into_changes(first) {
+                if change.position <= page.next {
+                    continue;
+                }
+                if page.changes.len() == request.changes_max {
+                    return Ok(page);
+                }
+                page.next = change.position;
+                if request.filter.matches(&change) {
+                    page.changes.push(change);
+                }
+            }
+        }
+    }
+    Ok(page)
+}
+
+/// The batches that follow a position.
+fn step(
+    store: &impl CommandStore,
+    request: &ReadChanges,
+    after: u64,
+) -> Result<Vec<StoredBatch>, StoreError> {
+    let columns = format!("{}, {BATCH_COLUMNS}", CHANGES.select());
+    let select = format!(
+        "SELECT {columns} FROM (
+             SELECT {columns}, sum(octet_length(bytes)) OVER (ORDER BY last_position) AS together
+             FROM (SELECT {columns} FROM changes WHERE domain_id = ?1 AND last_position > ?2
+                 ORDER BY last_position LIMIT ?3) AS t) AS measured
+         WHERE together - octet_length(bytes) < ?4 ORDER BY last_position"
+    );
+    // A position in a request may be any number.
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let batches = request.changes_max.clamp(1, STEP_BATCHES) as i64;
+    store.list(&select, values![store.domain(), after, batches, STEP_BYTES], stored_batch)
+}
+
+/// The position of the domain's last change; 0 before the first.
+pub fn last_position(store: &impl CommandStore) -> Result<u64, StoreError> {
+    let select = "SELECT last_position FROM domain_clocks WHERE domain_id = ?1";
+    let last = store.find(select, values![store.domain()], |row| row.get(0))?;
+    last.ok_or_else(StoreError::unknown_domain)
+}

@@ -91,7 +91,7 @@ enum Content<'b> {
     Rows(RoaringBitmap),
 }
 
-fn content(blob: &[u8]) -> Result<Content<'_>, StoreError> {
+fn content(block: u32, blob: &[u8]) -> Result<Content<'_>, StoreError> {
     match blob.split_first() {
         Some((&LIST, bytes)) => match bytes.as_chunks() {
             (offsets, []) => Ok(Content::Offsets(offsets)),
@@ -99,7 +99,12 @@ fn content(blob: &[u8]) -> Result<Content<'_>, StoreError> {
         },
         Some((&BITMAP, bytes)) => {
             let rows = RoaringBitmap::deserialize_from(bytes).map_err(|_| damaged())?;
-            has_right_head(bytes, &rows).then_some(Content::Rows(rows)).ok_or_else(damaged)
+            // A bitmap has whole rows, which have to be those of the block.
+            let is_of_block = |row| block_of(row) == block;
+            let is_sound = has_right_head(bytes, &rows)
+                && rows.min().is_none_or(is_of_block)
+                && rows.max().is_none_or(is_of_block);
+            is_sound.then_some(Content::Rows(rows)).ok_or_else(damaged)
         }
         _ => Err(damaged()),
     }
@@ -125,7 +130,7 @@ pub fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), S
     if block > u32::from(u16::MAX) {
         return Err(damaged());
     }
-    *into |= match content(blob)? {
+    *into |= match content(block, blob)? {
         Content::Offsets(offsets) => listed(block, offsets)?,
         Content::Rows(rows) => rows,
     };
@@ -176,7 +181,7 @@ pub struct RowSetBuilder {
 impl RowSetBuilder {
     /// Adds the rows of one block.
     pub fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
-        match content(blob)? {
+        match content(block, blob)? {
             Content::Offsets(offsets) => {
                 let bits = self.block(block);
                 for offset in offsets {
@@ -269,6 +274,8 @@ mod tests {
             let mut read = RoaringBitmap::new();
             decode(block, &encode(&mut rows.clone()).unwrap(), &mut read).unwrap();
             prop_assert_eq!(&read, &rows);
+            let dense = encode(&mut (row(0)..=row(500)).collect()).unwrap();
+            prop_assert!(decode(block ^ 1, &dense, &mut read).is_err());
             let others: RoaringBitmap = [row(0), row(9), row(u16::MAX)].into_iter().collect();
             let mut gathered = RowSetBuilder::default();
             for set in [&rows, &others, &rows] {

@@ -10,6 +10,7 @@ mod pack;
 mod record_id;
 #[cfg(test)]
 mod tests;
+mod titles;
 mod wire;
 mod words;
 

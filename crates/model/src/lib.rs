@@ -10,6 +10,7 @@ pub mod dialects;
 pub mod encoded_word;
 pub mod entry;
 pub mod entry_times;
+pub mod erasure;
 pub mod error_code;
 pub mod fold;
 pub mod ids;

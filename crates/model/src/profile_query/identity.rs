@@ -22,8 +22,8 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Vec<IdentityKey>> 
     Some(keys)
 }
 
-/// Reads `TYPE:VALUE`. `Err` names the fault.
-fn of_text(text: &str) -> Result<IdentityKey, String> {
+/// Reads `TYPE:VALUE`. `Err` is a sentence about the fault.
+pub(crate) fn of_text(text: &str) -> Result<IdentityKey, String> {
     let shown: String = text.chars().take(100).collect();
     let known =
         || IdentityType::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");

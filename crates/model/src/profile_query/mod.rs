@@ -15,6 +15,7 @@ mod terms;
 pub use columns::{
     APP_PROFILE_COLUMNS_DEFAULT, CORE_PROFILE_COLUMNS_DEFAULT, profile_columns_pattern,
 };
+pub(crate) use identity::of_text as identity_of_text;
 pub use list::{
     APP_PROFILE_PARAMETERS, CORE_PROFILE_PARAMETERS, SINGLE_PROFILE_PARAMETERS, parse_profile_list,
     parse_single_profile,

@@ -13,7 +13,7 @@ use crate::issue::reader::{Reader, shown};
 use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
 use crate::parameters::given::{Given, ListForm, ListValue};
-use crate::spelling::{same_name, unbracketed};
+use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::tags::{ADD_TAGS, REMOVE_TAGS};
 
 /// The fields that are lists, of every form. Any other field has one value.
@@ -40,15 +40,15 @@ pub(super) fn list_form(name: &str) -> ListForm {
 }
 
 /// The fields of one form, by their documented names.
-pub(super) struct Fields<'f> {
+pub(crate) struct Fields<'f> {
     given: BTreeMap<&'static str, Given<'f>>,
-    pub(super) faults: Vec<ParameterFault>,
+    pub(crate) faults: Vec<ParameterFault>,
 }
 
 impl<'f> Fields<'f> {
     /// Sorts the given pairs by name. Unknown names, and different values of a field that has one,
     /// are faults.
-    pub(super) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
+    pub(crate) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
         let mut fields = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
             let (base, is_member) = unbracketed(spelled);
@@ -81,7 +81,7 @@ impl<'f> Fields<'f> {
         self.fault(name, ErrorCode::UnknownParameter, detail);
     }
 
-    pub(super) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
+    pub(crate) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
         if self.faults.len() < FAULTS_MAX {
             let parameter = spelled.to_owned();
             self.faults.push(ParameterFault { parameter, code, detail: detail.into() });
@@ -94,7 +94,7 @@ impl<'f> Fields<'f> {
 
     /// The name as the caller spelled it, and the value, if it is not empty. A list is not empty if
     /// one of its values is not, or if it came as `name[]`.
-    pub(super) fn get(&self, name: &str) -> Option<(&'f str, &'f str)> {
+    pub(crate) fn get(&self, name: &str) -> Option<(&'f str, &'f str)> {
         let given = self.given.get(name).filter(|given| !given.is_empty())?;
         Some((given.spelled, given.text()))
     }
@@ -157,7 +157,7 @@ impl<'f> Fields<'f> {
     }
 
     /// A JSON value; `expected` describes it in error messages.
-    pub(super) fn json(&mut self, name: &str, expected: &str) -> Option<(&'f str, Json<'f>)> {
+    pub(crate) fn json(&mut self, name: &str, expected: &str) -> Option<(&'f str, Json<'f>)> {
         let (spelled, value) = self.get(name)?;
         Some((spelled, self.json_value(spelled, value, expected)?))
     }
@@ -281,8 +281,17 @@ impl<'f> Fields<'f> {
         value
     }
 
+    pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
+        let (spelled, value) = self.get(name)?;
+        let word = boolean_word(value);
+        if word.is_none() {
+            self.invalid(spelled, format!("{:?} is neither true nor false", shown(value)));
+        }
+        word
+    }
+
     /// One of a list of words, in any case.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         name: &str,
         words: impl Iterator<Item = (&'static str, T)> + Clone,

@@ -9,12 +9,13 @@ mod author;
 mod create;
 mod desk;
 mod edit;
-mod fields;
+pub(crate) mod fields;
 mod forms;
 mod kinds;
 mod merge;
 mod message;
 mod record;
+mod redact;
 mod requests;
 mod same;
 mod state;
@@ -38,6 +39,7 @@ pub use message::{
     MessageAuthor, NewMessage, message_answer, note_answer, plan_message, plan_note,
 };
 pub use record::{IssueRecord, IssueWriteError};
+pub use redact::{REDACTED, RedactedIssue, RedactedPart, redact};
 pub use requests::{
     AgentSelector, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest,
     NoteRequest, Reference, References,

@@ -3,7 +3,7 @@
 
 use crate::issue::fragments::{IssueBody, IssueFragments};
 use crate::issue::render::write_texts;
-use crate::issue::{IssueColumns, IssueFacts, IssuePart, UNASSIGNED};
+use crate::issue::{IssueColumns, IssueFacts, IssuePart, UNASSIGNED, boolean_text};
 use crate::json::{self, Json, write_string};
 use crate::record::write_decimal;
 use crate::task::Family;
@@ -49,7 +49,7 @@ impl IssueRecord {
         if facts.state != stored.columns.facts.state {
             facts.changed_at = at;
         }
-        self.refresh_head(title)?;
+        self.refresh_head(title.map(|title| ("title", title)).as_slice())?;
         self.check_size()
     }
 
@@ -61,8 +61,8 @@ impl IssueRecord {
         Ok(self)
     }
 
-    /// Renders the head again from the columns, with another title if one is given.
-    fn refresh_head(&mut self, title: Option<&str>) -> Result<(), IssueWriteError> {
+    /// Renders the head again from the columns, with other texts under the given names.
+    pub(super) fn refresh_head(&mut self, texts: &[(&str, &str)]) -> Result<(), IssueWriteError> {
         let map = [b"{", self.head.as_slice(), b"}"].concat();
         let Ok(Json::Object(members)) = json::parse(&map) else {
             return Err(IssueWriteError::Damaged);
@@ -74,9 +74,9 @@ impl IssueRecord {
             }
             write_string(key, &mut head);
             head.push(b':');
-            match (key.as_ref(), title) {
-                ("title", Some(title)) => write_string(title, &mut head),
-                _ => write_member(key, value, &self.columns.facts, &mut head),
+            match texts.iter().find(|(name, _)| *name == key.as_ref()) {
+                Some((_, text)) => write_string(text, &mut head),
+                None => write_member(key, value, &self.columns.facts, &mut head),
             }
         }
         self.head = head;
@@ -87,6 +87,8 @@ impl IssueRecord {
 /// Writes a member of the head: from the facts if they determine it, else unchanged.
 fn write_member(key: &str, value: &Json<'_>, facts: &IssueFacts, out: &mut Vec<u8>) {
     match key {
+        "hs_user_id" => write_string(&facts.hs_user_id, out),
+        "redacted" => out.extend_from_slice(boolean_text(facts.redacted).as_bytes()),
         "tags" => write_texts(facts.tags.iter().map(String::as_str), out),
         "assignee_id" => write_string(facts.assignee_id.as_deref().unwrap_or(UNASSIGNED), out),
         "assignee_name" => match &facts.assignee_name {

@@ -1,15 +1,23 @@
-//! Erasing a person: the forms that ask for it, the person that is found, and the receipt.
-//! Issues are redacted in `issue::write`. A store finds the person's records, rewrites and deletes
-//! them, and stores the receipt.
+//! Erasing a person: the forms that ask for it, the person that is found, and the stored entries
+//! and records of tasks that hold them. Issues are redacted in `issue::write`. A store finds the
+//! person's records, rewrites and deletes them, and stores the receipt.
 
+mod blocks;
 mod form;
 mod person;
+mod places;
 mod receipt;
+mod records;
 mod redactions;
+mod texts;
+mod traces;
 
+pub use blocks::erase_entries;
 pub use form::{ERASURE_FIELDS, ErasureRequest, IssuesOfErased, Selector, read_erasure};
 pub use person::Person;
 pub use receipt::{ErasureCounts, ErasureReceipt};
+pub use records::ErasedRecords;
 pub use redactions::{
     REDACTION_FIELDS, REDACTIONS_MAX, Redaction, RequestedRedaction, read_redactions,
 };
+pub use traces::Traces;

@@ -70,7 +70,7 @@ impl IdentityType {
 }
 
 /// Whether a character only groups the digits of a phone number.
-pub(super) fn is_separator(c: char) -> bool {
+pub(crate) fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '.' | '/' | '(' | ')') || is_dash(c)
 }
 

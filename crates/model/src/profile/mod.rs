@@ -46,7 +46,7 @@ pub use field::{
 };
 pub(crate) use field::{APP, CORE, Field, Rule, Table};
 pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX};
-pub(crate) use identity::{is_rounded, read_identity, rounded};
+pub(crate) use identity::{is_rounded, is_separator, read_identity, rounded};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
 pub use placeholders::Placeholders;

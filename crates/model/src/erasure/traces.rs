@@ -1,0 +1,50 @@
+//! The traces of a person in the stored blocks of a task. A store goes over all blocks of a task
+//! twice: first it collects the indexes of the entries that hold the person, in the payload and
+//! in the records, then it rewrites each block that has one of them. So an entry goes as a whole,
+//! with its result and its error, whichever of the three names the person. Most blocks of most
+//! tasks do not hold the person, and a search finds that out without parsing.
+
+use super::person::Person;
+use super::places;
+use super::texts::Texts;
+use crate::json::{self, Json, members_at};
+use crate::task::Action;
+
+/// Looks for one person in blocks of tasks.
+#[derive(Debug)]
+pub struct Traces<'p> {
+    pub(super) person: &'p Person,
+    pub(super) texts: Texts,
+}
+
+impl<'p> Traces<'p> {
+    pub fn of(person: &'p Person) -> Self {
+        Self { person, texts: Texts::of(person) }
+    }
+
+    /// Whether a map names the person, or a text other than a map contains an identity.
+    pub(super) fn are_in(&self, text: &[u8]) -> bool {
+        match json::parse(text) {
+            Ok(map @ Json::Object(_)) => {
+                let raw = map.get("raw").and_then(Json::as_str);
+                places::name(self.person, &map)
+                    || raw.is_some_and(|raw| self.texts.are_in(raw.as_bytes()))
+            }
+            _ => self.texts.are_in(text),
+        }
+    }
+
+    /// Whether an entry or a record of an import is about an issue of the person.
+    pub(super) fn are_issue_of(&self, action: Action, text: &[u8]) -> bool {
+        let issue_ids = &self.person.issue_ids;
+        if action != Action::ImportIssues || issue_ids.is_empty() {
+            return false;
+        }
+        let start = text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
+        let id = members_at(text, start).find(|(key, _)| *key == b"id").map(|(_, id)| &text[id]);
+        let digits =
+            id.map(|id| id.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\"")).unwrap_or(id));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        digits.and_then(|digits| digits.parse().ok()).is_some_and(|id| issue_ids.contains(&id))
+    }
+}

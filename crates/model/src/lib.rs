@@ -33,3 +33,4 @@ pub mod tags;
 pub mod task;
 pub mod task_query;
 pub mod time;
+pub mod webhook;

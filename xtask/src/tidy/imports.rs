@@ -34,7 +34,7 @@ struct Rule {
     reason: &'static str,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         folder: "model",
         own: &[],
@@ -91,6 +91,13 @@ const RULES: [Rule; 10] = [
         never: &[SQL, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
         paths: &["std::env"],
         reason: "bulk runs tasks through the store's contract and knows no SQL and no HTTP",
+    },
+    Rule {
+        folder: "webhooks",
+        own: &["caseload-model", "caseload-store"],
+        never: &[SQL, HTTP_SERVER, PROGRAM],
+        paths: &["std::env"],
+        reason: "webhooks are delivered through the store's contract, without SQL and routes",
     },
     Rule {
         folder: "api",

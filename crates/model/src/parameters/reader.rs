@@ -18,8 +18,9 @@ use crate::time::read::InvalidMoment;
 
 /// The parameters that are lists, of every call. Any other parameter has one value. The filters of
 /// issues have a table of their own, which also knows the lists of profiles with the same names.
-const LISTS: [(&str, ListForm); 18] = [
+const LISTS: [(&str, ListForm); 20] = [
     ("action", ListForm::Commas),
+    ("actions", ListForm::Commas),
     ("code", ListForm::Commas),
     ("columns", ListForm::Commas),
     ("country", ListForm::Texts),
@@ -32,6 +33,7 @@ const LISTS: [(&str, ListForm); 18] = [
     ("outcome", ListForm::Commas),
     ("pids", ListForm::Commas),
     ("pointer", ListForm::Texts),
+    ("resources", ListForm::Commas),
     ("status", ListForm::Commas),
     ("submitted-by", ListForm::Texts),
     ("user-persona", ListForm::Texts),

@@ -26,6 +26,7 @@ mod profiles;
 mod read_budget;
 mod submit;
 mod upkeep;
+mod webhooks;
 mod work;
 
 pub use admin::*;
@@ -42,6 +43,7 @@ pub use profiles::*;
 pub use read_budget::{ReadBudget, ResultMemory};
 pub use submit::*;
 pub use upkeep::*;
+pub use webhooks::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "08f1da5197d4a213225e12e85e9212364e788f51c4b2d521481d5c07766d0bca",
+        "de9f68e8f7cee05326799f994d6a9bb804f68cb995e098e5370ed9e5e7374046",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "947f9e075c0f044fe53adeaf03748a9c60e815db1e51d02588334fc0bd5c8d84",
+        "fb0a14a9c1df83b4efaaa66bd6e1b11b0631197a0e6be3db715f1442a6d6d552",
     ),
 ];
 

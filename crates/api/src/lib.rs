@@ -18,6 +18,7 @@ mod agents;
 mod apps;
 mod attachments;
 mod bulk_actions;
+mod changes;
 mod console;
 mod front_page;
 mod health;

@@ -17,6 +17,7 @@ use crate::agents;
 use crate::apps;
 use crate::attachments;
 use crate::bulk_actions;
+use crate::changes;
 use crate::console;
 use crate::front_page;
 use crate::health;
@@ -44,6 +45,7 @@ pub fn openapi() -> Value {
             metrics::openapi::paths(),
             paths(),
             issues::openapi::paths(),
+            changes::history_openapi::paths(),
             apps::openapi::paths(),
             agents::openapi::paths(),
             queues::openapi::paths(),
@@ -62,6 +64,7 @@ pub fn openapi() -> Value {
                 imports::openapi::parameters(),
                 profiles::openapi::parameters(),
                 issues::openapi::parameters(),
+                changes::history_openapi::parameters(),
                 apps::openapi::parameters(),
                 attachments::openapi::parameters(),
                 agents::openapi::parameters(),
@@ -78,6 +81,7 @@ pub fn openapi() -> Value {
                 imports::openapi::schemas(),
                 profiles::openapi::schemas(),
                 issues::openapi::schemas(),
+                changes::history_openapi::schemas(),
                 apps::openapi::schemas(),
                 agents::openapi::schemas(),
                 queues::openapi::schemas(),

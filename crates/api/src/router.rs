@@ -15,8 +15,8 @@ use crate::http::problem::Problem;
 use crate::http::{auth, base_url, compression, middleware};
 use crate::state::AppState;
 use crate::{
-    admin, agents, apps, attachments, bulk_actions, console, front_page, health, imports, issues,
-    metrics, openapi_document, profiles, queues,
+    admin, agents, apps, attachments, bulk_actions, changes, console, front_page, health, imports,
+    issues, metrics, openapi_document, profiles, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -89,6 +89,8 @@ fn routes() -> Routes {
             "/v1/{domain}/issues/{issue_id}/private-notes",
             post(issues::add_note).get(issues::list_notes),
         )
+        .route("/v1/{domain}/issues/{issue_id}/changes", get(changes::history_of_issue))
+        .route("/v2/{domain}/issues/{issue_id}/_audit_logs", get(changes::audit_logs))
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
         .route("/v1/{domain}/apps", get(apps::list).post(admin::create_app))
         .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
@@ -102,6 +104,10 @@ fn routes() -> Routes {
         .route("/console/session", get(console::get).post(console::begin).delete(console::end))
         .route("/v2/{domain}/identity/core_profiles", get(profiles::list_core_profiles))
         .route("/v2/{domain}/identity/core_profiles/{core_profile_id}", core_profile)
+        .route(
+            "/v2/{domain}/identity/core_profiles/{core_profile_id}/changes",
+            get(changes::history_of_core_profile),
+        )
         .route("/v2/{domain}/identity/app_profiles", get(profiles::list_app_profiles))
         .route("/v2/{domain}/identity/app_profiles/{pid}", app_profile);
     Family::ALL.iter().fold(routes, |routes, family| bulk_routes(routes, *family))

@@ -8,10 +8,11 @@ use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
 use caseload_store::admin::{ADD_BYTES, QUOTA_BYTES, require_room};
-use caseload_store::changes::{ADD_BATCH, LoggedBatch, TAKE_POSITIONS};
+use caseload_store::changes::{ADD_BATCH, ADD_RECORD, LoggedBatch, TAKE_POSITIONS};
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Query, Sql, Value};
 use caseload_store::{checksum, values};
+use futures_util::future::join_all;
 use tokio::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -158,14 +159,23 @@ async fn end_log(
     domain: DomainId,
     batches: &[LoggedBatch],
 ) -> Result<(), StoreError> {
-    for LoggedBatch { count, at, bytes } in batches {
+    for LoggedBatch { count, at, bytes, index } in batches {
         let sum = checksum::of(values![domain, at, bytes]);
         let row: [&(dyn ToSql + Sync); 5] = [&domain.0, count, &at.0, bytes, &sum];
         let take = client.prepare(&native(TAKE_POSITIONS)).await?;
         let add = client.prepare(&native(ADD_BATCH)).await?;
-        let (taken, added) =
-            join!(client.prepared_execute(&take, &row[..2]), client.prepared_execute(&add, &row));
+        let add_record = client.prepare(&native(ADD_RECORD)).await?;
+        let records = join_all(index.iter().map(async |row| {
+            let values = row.values(domain);
+            client.prepared_execute(&add_record, &parameters(&bound(&values))).await
+        }));
+        let (taken, added, records) = join!(
+            client.prepared_execute(&take, &row[..2]),
+            client.prepared_execute(&add, &row),
+            records,
+        );
         taken.and(added)?;
+        records.into_iter().try_for_each(|record| record.map(drop))?;
     }
     Ok(())
 }

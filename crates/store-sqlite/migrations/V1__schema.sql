@@ -133,6 +133,19 @@ CREATE TABLE changes (
     PRIMARY KEY (domain_id, last_position)
 ) STRICT, WITHOUT ROWID;
 
+-- Which batches have changes of which issues and core profiles. A batch of few records of a kind
+-- has a row for each of them. One of many has a single row with the id -1 and the span of their
+-- ids.
+CREATE TABLE change_records (
+    domain_id       INTEGER NOT NULL,
+    resource        INTEGER NOT NULL,
+    id              INTEGER NOT NULL,
+    last_position   INTEGER NOT NULL,
+    lowest          INTEGER,
+    highest         INTEGER,
+    PRIMARY KEY (domain_id, resource, id, last_position)
+) STRICT, WITHOUT ROWID;
+
 -- First answers to requests that may be repeated. `content` is a hash of what was asked for.
 CREATE TABLE idempotency_keys (
     domain_id   INTEGER NOT NULL,

@@ -143,3 +143,7 @@ impl sql::Row for ReadRow<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tx_tests.rs"]
+mod tests;

@@ -20,6 +20,7 @@ use caseload_store::{
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
+use super::histories::assert_histories;
 use super::issue_writes::{bulk_edit, create, creation, edit, message};
 use super::oracle::list;
 use super::support::{
@@ -35,7 +36,7 @@ fn reading(domain: &Domain, after: u64, changes_max: usize) -> ReadChanges {
 }
 
 /// The log after a position, read page by page.
-async fn follow(
+pub(super) async fn follow(
     store: &Arc<dyn Store>,
     domain: &Domain,
     mut after: u64,
@@ -109,6 +110,7 @@ async fn stored(store: &Arc<dyn Store>, domain: &Domain) -> Vec<(Resource, Recor
 pub(super) async fn assert_logged(store: &Arc<dyn Store>) {
     for domain in store.domains().await.unwrap() {
         let changes = follow(store, &domain, 0, 700).await;
+        assert_histories(store, &domain, &changes).await;
         let mut last: BTreeMap<(Resource, RecordId), ChangeAction> = BTreeMap::new();
         for (change, position) in changes.into_iter().zip(1..) {
             assert_eq!(change.position, position, "a gap in the log");

@@ -11,6 +11,7 @@ pub(crate) mod ended_keys;
 pub(crate) mod filled;
 pub(crate) mod filters;
 pub(crate) mod groups;
+pub(crate) mod histories;
 pub(crate) mod idempotency;
 pub(crate) mod import_repeats;
 pub(crate) mod imports;
@@ -256,6 +257,9 @@ macro_rules! store_suite {
             a_filter_finds_the_changes_that_a_naive_reading_finds,
             a_follower_of_concurrent_writers_misses_no_change,
             a_repeated_or_refused_call_is_not_logged_again,
+        );
+        $crate::store_suite!(@ $open, histories:
+            the_history_of_a_record_is_what_a_reading_of_the_log_finds,
         );
         $crate::store_suite!(@ $open, texts:
             random_writes_are_found_before_and_after_the_index_takes_them_in,

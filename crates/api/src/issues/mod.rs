@@ -24,6 +24,7 @@ pub(crate) use edit::{edit, edit_many};
 #[cfg(test)]
 pub(crate) use file_upload::FILE_FIELDS;
 pub(crate) use get::get;
+pub(crate) use id::{InvalidIssueId, IssueId, unknown_issue};
 pub(crate) use list::list;
 pub(crate) use message_list::{list_messages, list_notes};
 pub(crate) use messages::add_message;

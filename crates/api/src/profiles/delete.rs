@@ -7,7 +7,7 @@ use caseload_model::profile_query::{ProfileId, ProfileKind};
 use caseload_store::{DeleteProfile, StoreError, WriteOrigin};
 use http::HeaderMap;
 
-use super::id::{core_profile_id, unknown};
+use super::id::{core_profile_id, unknown_profile};
 use crate::http::auth::Caller;
 use crate::http::idempotency;
 use crate::http::problem::Problem;
@@ -49,10 +49,10 @@ async fn delete(
     kind: ProfileKind,
     id: Option<ProfileId>,
 ) -> Result<Response, Problem> {
-    let id = id.ok_or_else(|| unknown(kind))?;
+    let id = id.ok_or_else(|| unknown_profile(kind))?;
     let deleted = state.store.delete_profile(DeleteProfile { origin, id }).await;
     let deleted = deleted.map_err(|error| match error {
-        StoreError::NotFound { .. } => unknown(kind),
+        StoreError::NotFound { .. } => unknown_profile(kind),
         other => other.into(),
     });
     Ok(idempotency::deleted(deleted?))

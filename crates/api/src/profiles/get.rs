@@ -7,7 +7,7 @@ use caseload_model::profile_query::{ProfileId, ProfileKind, parse_single_profile
 use caseload_store::GetProfile;
 use http::{HeaderMap, header};
 
-use super::id::{core_profile_id, unknown};
+use super::id::{core_profile_id, unknown_profile};
 use crate::http::auth::Caller;
 use crate::http::etag;
 use crate::http::memory::WAIT;
@@ -55,14 +55,14 @@ async fn get(
     let view = parse_single_profile(kind, pairs)
         .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
     Problem::check(faults)?;
-    let (Ok(Some(id)), Ok(view)) = (id, view) else { return Err(unknown(kind)) };
+    let (Ok(Some(id)), Ok(view)) = (id, view) else { return Err(unknown_profile(kind)) };
     let domain = caller.domain_id;
     let (profile, memory) = read_into_memory(state, domain, (PAGE_BYTES_AHEAD, WAIT), |budget| {
         let (domain_name, id) = (caller.domain_name.clone(), id.clone());
         state.store.profile(GetProfile { domain, domain_name, id, view, budget })
     })
     .await?;
-    let profile = profile.ok_or_else(|| unknown(kind))?;
+    let profile = profile.ok_or_else(|| unknown_profile(kind))?;
     let tag = etag::of_version(&profile.version, &format!("{domain:?} {kind:?} {view:?}"));
     if etag::has_already(headers, &tag) {
         return Ok(etag::unchanged(&tag));

@@ -8,7 +8,7 @@ use caseload_model::profile_query::ProfileKind;
 use crate::http::problem::{Fault, Problem};
 
 /// The id of a core profile; `None` for one that no profile can have.
-pub(super) fn core_profile_id(text: &str) -> Result<Option<CoreProfileId>, Fault> {
+pub(crate) fn core_profile_id(text: &str) -> Result<Option<CoreProfileId>, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         let detail = "the id of a core profile is digits alone, such as 188474421477632";
         return Err(Fault::parameter("core-profile-id", ErrorCode::InvalidValue, detail));
@@ -18,7 +18,7 @@ pub(super) fn core_profile_id(text: &str) -> Result<Option<CoreProfileId>, Fault
 }
 
 /// The answer 404 for a profile that does not exist.
-pub(super) fn unknown(kind: ProfileKind) -> Problem {
+pub(crate) fn unknown_profile(kind: ProfileKind) -> Problem {
     let detail = match kind {
         ProfileKind::Core => "the domain has no core profile with that id",
         ProfileKind::App => "the domain has no app profile with that pid",

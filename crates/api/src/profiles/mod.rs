@@ -10,4 +10,5 @@ pub(crate) mod openapi;
 
 pub(crate) use delete::{delete_app_profile, delete_core_profile};
 pub(crate) use get::{get_app_profile, get_core_profile};
+pub(crate) use id::{core_profile_id, unknown_profile};
 pub(crate) use list::{list_app_profiles, list_core_profiles};

@@ -48,6 +48,7 @@ mod heads;
 mod health {
     mod get;
 }
+mod histories;
 mod imports {
     mod assignees;
     mod create;

@@ -20,12 +20,12 @@ use caseload_store::{
     CancelTask, ChangePage, Changes, CheckReport, CountIssues, CreateAgent, CreateApp,
     CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask,
     DeleteIssue, DeleteProfile, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
-    EntryStates, ExplainedStep, GetIssue, GetProfile, Idempotent, IndexTexts, IssueCounts,
-    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, PackedBlock,
-    Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, RecordBlock, RecordBlockSize,
-    RecordKind, RenderedIssue, RenderedProfile, RotateKey, SessionKind, StageAttachment,
-    StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep, unpack_block,
+    EntryStates, ExplainedStep, GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts,
+    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
+    PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
+    SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -454,6 +454,7 @@ impl Profiles for ScriptedStore {
 impl Changes for ScriptedStore {
     unscripted! {
         read_changes(request: ReadChanges) -> ChangePage;
+        history(request: ReadHistory) -> HistoryPage;
         last_position(domain: DomainId) -> u64;
     }
 }

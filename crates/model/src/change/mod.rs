@@ -4,7 +4,9 @@
 //! commits; a batch is packed without them, and its row has them. Invariant: a batch that
 //! is packed and unpacked is the same batch.
 
+mod audit;
 mod bytes;
+mod history;
 mod issue;
 mod pack;
 mod record_id;
@@ -19,7 +21,11 @@ use std::sync::Arc;
 
 use crate::time::UnixMillis;
 
+pub use audit::{
+    AUDIT_ACTIONS, AUDIT_PAGE_SIZE_DEFAULT, AUDIT_PAGE_SIZE_MAX, AuditRequest, parse_audit,
+};
 pub use bytes::BatchFault;
+pub use history::{HistoryRequest, parse_history};
 pub use issue::issue_effect;
 pub use pack::BATCH_CHANGES_MAX;
 pub use record_id::RecordId;

@@ -15,7 +15,7 @@ impl Change {
         member("action", action.as_str(), out);
         out.extend_from_slice(b",\"fields\":");
         write_array(fields.iter(), out, |name, out| write_string(name, out));
-        write_author(by, *index, out);
+        write_author("by", by, *index, out);
         if let Some(request_id) = request_id {
             member("request_id", request_id, out);
         }
@@ -28,14 +28,15 @@ impl Change {
     }
 }
 
-fn write_author(by: &Author, index: Option<u32>, out: &mut Vec<u8>) {
+/// Appends the author as a member, unless nobody is known.
+pub(super) fn write_author(name: &str, by: &Author, index: Option<u32>, out: &mut Vec<u8>) {
     let members: &[(&str, &str)] = match by {
         Author::Unknown => return,
         Author::Key { id, name } => &[("key_id", id), ("key_name", name)],
         Author::Task { id } => &[("task_id", id)],
         Author::Command { line } => &[("command", line)],
     };
-    out.extend_from_slice(b",\"by\":{");
+    out.extend_from_slice(format!(",\"{name}\":{{").as_bytes());
     let begin = out.len();
     for (name, value) in members {
         member(name, value, out);

@@ -12,6 +12,6 @@ mod reader;
 pub use fault::ParameterFault;
 pub use given::ListForm;
 pub use instant::Bound;
-pub(crate) use paging::paging;
 pub use paging::{PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging};
+pub(crate) use paging::{page_size, paging};
 pub(crate) use reader::Parameters;

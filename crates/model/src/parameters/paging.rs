@@ -38,14 +38,8 @@ impl Paging {
 /// beyond the last page.
 pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &str) -> Paging {
     let page = bounded(parameters, "page", u64::MAX, "pages count from 1");
-    let size = bounded(
-        parameters,
-        "page-size",
-        PAGE_SIZE_MAX,
-        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} by default"),
-    );
-    let (Some(page), Some(page_size)) = (page.or_default(1), size.or_default(PAGE_SIZE_DEFAULT))
-    else {
+    let size = page_size(parameters, records);
+    let (Some(page), Some(page_size)) = (page.or_default(1), size) else {
         return Paging::default();
     };
     if page.saturating_mul(page_size) > PAGE_DEPTH_MAX {
@@ -57,6 +51,13 @@ pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &st
         parameters.fault(spelled, ErrorCode::PageTooDeep, detail);
     }
     Paging { page, page_size }
+}
+
+/// The requested page size; `None` if it is faulty.
+pub(crate) fn page_size(parameters: &mut Parameters<'_>, records: &str) -> Option<u64> {
+    let rule =
+        format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} by default");
+    bounded(parameters, "page-size", PAGE_SIZE_MAX, &rule).or_default(PAGE_SIZE_DEFAULT)
 }
 
 /// A parameter that is a number of at least 1.

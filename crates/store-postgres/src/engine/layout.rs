@@ -51,6 +51,7 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("queues", Placement::ByDomain),
     ("idempotency_keys", Placement::ByDomain),
     ("changes", Placement::ByDomain),
+    ("change_records", Placement::ByDomain),
     ("core_profiles", Placement::ByDomain),
     ("identities", Placement::ByDomain),
     ("profile_sets", Placement::ByDomain),

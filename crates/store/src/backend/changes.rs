@@ -3,11 +3,17 @@
 use caseload_model::ids::DomainId;
 
 use super::Backend;
-use crate::{ChangePage, Changes, ReadChanges, StoreFuture, changes as rules};
+use crate::{
+    ChangePage, Changes, HistoryPage, ReadChanges, ReadHistory, StoreFuture, changes as rules,
+};
 
 impl<B: Backend> Changes for B {
     fn read_changes(&self, request: ReadChanges) -> StoreFuture<'_, ChangePage> {
         self.read_in(request.domain, move |tx| rules::read_changes(&tx, &request))
+    }
+
+    fn history(&self, request: ReadHistory) -> StoreFuture<'_, HistoryPage> {
+        self.read_in(request.domain, move |tx| rules::history(&tx, &request))
     }
 
     fn last_position(&self, domain: DomainId) -> StoreFuture<'_, u64> {

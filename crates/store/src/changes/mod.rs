@@ -3,12 +3,17 @@
 //! the positions of a domain have no gap, and are in the order of commits: a transaction takes them
 //! from the domain's clock, whose row it then holds until it ends.
 
+mod history;
 mod read;
+mod records;
 mod row;
 mod write;
 
+pub use history::history;
 pub(crate) use read::{BATCH_COLUMNS, stored_batch};
 pub use read::{last_position, read_changes};
+pub(crate) use records::index_rows;
+pub use records::{ADD_RECORD, IndexRow, delete_index};
 pub use row::{ADD_BATCH, LoggedBatch, TAKE_POSITIONS};
 pub(crate) use write::Log;
 pub use write::log;

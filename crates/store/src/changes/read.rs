@@ -6,12 +6,12 @@ use caseload_model::change::Batch;
 use crate::checksum::CHANGES;
 use crate::idempotency::CommandStore;
 use crate::pack::{unpack_block, unpacked_size};
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use crate::{ChangePage, ReadChanges, StoreError, values};
 
 /// The most batches, and about the most stored bytes, that one statement reads.
 const STEP_BATCHES: usize = 500;
-const STEP_BYTES: i64 = 1 << 20;
+pub(super) const STEP_BYTES: i64 = 1 << 20;
 /// How many batches one read looks at.
 const READ_BATCHES_MAX: usize = 10_000;
 /// The most bytes of an unpacked batch.
@@ -93,18 +93,31 @@ fn step(
     request: &ReadChanges,
     after: u64,
 ) -> Result<Vec<StoredBatch>, StoreError> {
-    let columns = format!("{}, {BATCH_COLUMNS}", CHANGES.select());
-    let select = format!(
-        "SELECT {columns} FROM (
-             SELECT {columns}, sum(octet_length(bytes)) OVER (ORDER BY last_position) AS together
-             FROM (SELECT {columns} FROM changes WHERE domain_id = ?1 AND last_position > ?2
-                 ORDER BY last_position LIMIT ?3) AS t) AS measured
-         WHERE together - octet_length(bytes) < ?4 ORDER BY last_position"
-    );
     // A position in a request may be any number.
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let batches = request.changes_max.clamp(1, STEP_BATCHES) as i64;
-    store.list(&select, values![store.domain(), after, batches, STEP_BYTES], stored_batch)
+    let count = request.changes_max.clamp(1, STEP_BATCHES) as i64;
+    let domain = store.domain();
+    batches(store, "last_position > ?2", "ASC", values![domain, after, count, STEP_BYTES])
+}
+
+/// The first of the batches of the domain `?1` for which a condition holds, in this order: at most
+/// `?3`, and about `?4` stored bytes.
+pub(super) fn batches(
+    store: &impl CommandStore,
+    condition: &str,
+    order: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<StoredBatch>, StoreError> {
+    let columns = format!("{}, {BATCH_COLUMNS}", CHANGES.select());
+    let order = format!("ORDER BY last_position {order}");
+    let select = format!(
+        "SELECT {columns} FROM (
+             SELECT {columns}, sum(octet_length(bytes)) OVER ({order}) AS together
+             FROM (SELECT {columns} FROM changes WHERE domain_id = ?1 AND {condition}
+                 {order} LIMIT ?3) AS t) AS measured
+         WHERE together - octet_length(bytes) < ?4 {order}"
+    );
+    store.list(&select, values, stored_batch)
 }
 
 /// The position of the domain's last change; 0 before the first.

@@ -3,6 +3,8 @@
 
 use caseload_model::time::UnixMillis;
 
+use super::records::IndexRow;
+
 /// A batch that is ready to be stored.
 #[derive(Debug)]
 pub struct LoggedBatch {
@@ -10,6 +12,8 @@ pub struct LoggedBatch {
     pub count: i64,
     pub at: UnixMillis,
     pub bytes: Vec<u8>,
+    /// Its rows in the index of records.
+    pub index: Vec<IndexRow>,
 }
 
 /// Takes `?2` positions from the clock of the domain `?1`, and locks it.

@@ -5,6 +5,7 @@ use caseload_model::change::{Batch, ChangeAction, Effect, RecordId, Resource, is
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 
+use super::records::index_rows;
 use super::row::LoggedBatch;
 use crate::StoreError;
 use crate::idempotency::CommandStore;
@@ -50,5 +51,6 @@ pub fn log(store: &impl CommandStore, batch: &Batch) -> Result<(), StoreError> {
             bytes = compressed;
         }
     }
-    store.add_batch(LoggedBatch { count: batch.effects.len() as i64, at: batch.at, bytes })
+    let (count, index) = (batch.effects.len() as i64, index_rows(&batch.effects));
+    store.add_batch(LoggedBatch { count, at: batch.at, bytes, index })
 }

@@ -1,11 +1,16 @@
 //! The rules of the log of changes: every batch can be read, the positions of a domain have no gap,
-//! and the clock of the domain has the last one.
+//! the clock of the domain has the last one, and the index of records is that of the batches.
 
-use super::domains::Domains;
+use std::collections::BTreeMap;
+
+use super::domains::{Domains, Scope};
+use caseload_model::ids::DomainId;
+
 use super::{CheckedStore, Findings};
 use crate::StoreError;
-use crate::changes::{BATCH_COLUMNS, stored_batch};
-use crate::checksum::CHANGES;
+use crate::changes::{BATCH_COLUMNS, index_rows, stored_batch};
+use crate::checksum::{self, CHANGES};
+use crate::sql::Value;
 
 /// Reads all batches.
 pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<(), StoreError> {
@@ -21,6 +26,7 @@ pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<()
             CHANGES.select()
         );
         let mut last: Option<Last> = None;
+        let mut indexes: BTreeMap<i64, Difference> = BTreeMap::new();
         scope.each(&select, |row| {
             let Some(name) = domains.name_in(row, 0)? else { return Ok(()) };
             let positions = CHANGES.width();
@@ -36,10 +42,18 @@ pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<()
                     last.position
                 ));
             }
+            let index = indexes.entry(row.get(0)?).or_default();
             match stored_batch(row) {
-                Ok(stored) => count += stored.batch.effects.len() as u64,
+                Ok(stored) => {
+                    count += stored.batch.effects.len() as u64;
+                    let (domain, last) = (DomainId(row.get(0)?), row.value(positions + 1)?);
+                    for wanted in index_rows(&stored.batch.effects) {
+                        index.wanted(&[&wanted.values(domain)[..], &[last]].concat());
+                    }
+                }
                 Err(StoreError::Corrupt(fault)) => {
                     findings.fault(format!("domain {name}, changes from {first} on: {fault}"));
+                    index.is_unknown = true;
                 }
                 Err(other) => return Err(other),
             }
@@ -48,8 +62,66 @@ pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<()
             Ok(())
         })?;
         end(findings, last);
+        compare_index(&scope, &domains, indexes, findings)?;
     }
     findings.verified("changes", count);
+    Ok(())
+}
+
+/// The rows of the index of a domain: those that its batches should have, less those that exist.
+#[derive(Default)]
+struct Difference {
+    rows: i64,
+    /// The sum of their checksums.
+    sum: i64,
+    /// Whether a batch is damaged, so that its rows are not known.
+    is_unknown: bool,
+}
+
+impl Difference {
+    fn wanted(&mut self, row: &[Value<'_>]) {
+        self.rows += 1;
+        self.sum = self.sum.wrapping_add(checksum::of(row));
+    }
+
+    fn found(&mut self, row: &[Value<'_>]) {
+        self.rows -= 1;
+        self.sum = self.sum.wrapping_sub(checksum::of(row));
+    }
+}
+
+/// Each batch has its rows in the index, and the index has no others.
+fn compare_index<S: CheckedStore>(
+    scope: &Scope<'_, S>,
+    domains: &Domains,
+    mut indexes: BTreeMap<i64, Difference>,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let d = scope.domain_of("r");
+    let select = format!(
+        "SELECT r.domain_id, r.resource, r.id, r.lowest, r.highest, r.last_position
+         FROM change_records r WHERE r.domain_id = {d}"
+    );
+    scope.each(&select, |row| {
+        let values = (0..6).map(|column| row.value(column)).collect::<Result<Vec<_>, _>>()?;
+        indexes.entry(row.get(0)?).or_default().found(&values);
+        Ok(())
+    })?;
+    for (id, Difference { rows, sum, is_unknown }) in indexes {
+        // What is left of a removed domain is no fault.
+        if let Some(name) = domains.name(id)
+            && !is_unknown
+            && (rows != 0 || sum != 0)
+        {
+            findings.fault(format!(
+                "domain {name}: the index of the changes of each record is not that of the \
+                 changes: it lacks {} rows, and has {} that it should not have, or others in place \
+                 of right ones",
+                rows.max(0),
+                (-rows).max(0)
+            ));
+        }
+    }
     Ok(())
 }
 

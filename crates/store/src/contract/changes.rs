@@ -11,6 +11,8 @@ pub trait Changes: Send + Sync + 'static {
     /// The changes that follow a position, from one snapshot. A reader that continues
     /// at [`ChangePage::next`] sees every change once.
     fn read_changes(&self, request: ReadChanges) -> StoreFuture<'_, ChangePage>;
+    /// The changes of one record, newest first.
+    fn history(&self, request: ReadHistory) -> StoreFuture<'_, HistoryPage>;
     /// The position of the last change; 0 before the first.
     fn last_position(&self, domain: DomainId) -> StoreFuture<'_, u64>;
 }
@@ -33,6 +35,27 @@ pub struct ChangePage {
     /// The position after which the next read begins. The log has ended if it is that of the
     /// request; without changes it may still be greater, if none of many matched.
     pub next: u64,
+}
+
+/// A request for the history of an issue or a core profile.
+#[derive(Debug, Clone)]
+pub struct ReadHistory {
+    pub domain: DomainId,
+    pub resource: Resource,
+    pub id: u64,
+    /// Only the changes before this position; `None` for all.
+    pub before: Option<u64>,
+    /// The most changes of the answer, at least 1.
+    pub changes_max: usize,
+}
+
+/// Some changes of a record, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryPage {
+    pub changes: Vec<Change>,
+    /// The position before which the next read begins; `None` at the oldest change. A page may have
+    /// fewer changes than it could, even none, although the history continues.
+    pub next: Option<u64>,
 }
 
 /// The changes to read: those that meet every condition. An empty list excludes nothing.

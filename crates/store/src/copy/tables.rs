@@ -179,6 +179,17 @@ pub static TABLES: &[Table] = &[
             integer("checksum"),
         ],
     ),
+    large(
+        "change_records",
+        &[
+            integer("domain_id"),
+            integer("resource"),
+            integer("id"),
+            integer("last_position"),
+            or_null(integer("lowest")),
+            or_null(integer("highest")),
+        ],
+    ),
     small("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
     small("dry_runs", &[integer("domain_id"), text("id"), or_null(integer("ended_at"))]),
     small(

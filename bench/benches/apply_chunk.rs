@@ -186,9 +186,11 @@ async fn applied(
     prepared: Vec<PreparedEntry<NewCoreProfile>>,
 ) -> Duration {
     let name = DomainName::parse(&format!("acme-{round}")).unwrap();
-    let domain = store.create_domain(CreateDomain { name, now: NOW, random: 0 }).await.unwrap();
+    let domain =
+        store.create_domain(CreateDomain { name, origin: NOW.into(), random: 0 }).await.unwrap();
     let task = CreateTask {
         key: None,
+        request_id: None,
         domain: domain.id,
         id: "t".to_owned(),
         action: Action::CreateCoreProfiles,

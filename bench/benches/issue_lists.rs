@@ -65,7 +65,7 @@ async fn measure(url: &str, issues: u64) {
     let domain = if let Some(domain) = store.domain(&name).await.unwrap() {
         domain
     } else {
-        let made = CreateDomain { name, now: NOW, random: 0 };
+        let made = CreateDomain { name, origin: NOW.into(), random: 0 };
         let domain = store.create_domain(made).await.unwrap();
         fill(&store, &domain, issues).await;
         client.batch_execute("VACUUM ANALYZE").await.unwrap();
@@ -141,6 +141,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
         let id = format!("t{task}");
         let command = CreateTask {
             key: None,
+            request_id: None,
             domain: domain.id,
             id: id.clone(),
             action: Action::ImportIssues,

@@ -16,6 +16,7 @@ pub fn small_task(domain: DomainId, id: String, now: UnixMillis) -> Result<Creat
     Ok(CreateTask {
         domain,
         key: None,
+        request_id: None,
         id,
         action: Action::GetCoreProfiles,
         dry_run: false,

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "de9f68e8f7cee05326799f994d6a9bb804f68cb995e098e5370ed9e5e7374046",
+        "bb8e1cc9f02c4f6cce32de682d2bd323fc357a35ecb8dca7449879f45d5030b3",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "fb0a14a9c1df83b4efaaa66bd6e1b11b0631197a0e6be3db715f1442a6d6d552",
+        "88a8f9f0bb28c6c2ad3fc3213f3ac2bc4d385edded5bf848c7576ec59113521e",
     ),
 ];
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{StoreError, Upkeep};
+use caseload_store::{StoreError, StoreFuture, Upkeep};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::context::Context;
@@ -19,7 +19,7 @@ const STEP_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) async fn purge_loop(
     context: Context,
     store: Arc<dyn Upkeep>,
-    every: Duration,
+    (every, keep_changes): (Duration, Option<Duration>),
     mut expiry: ExpiryClock,
 ) {
     let mut stopping = context.stopping.clone();
@@ -31,16 +31,22 @@ pub(crate) async fn purge_loop(
             _ = stopping.changed() => {}
             _ = round.tick() => {
                 if let Some(now) = expiry.time(context.clock.now(), Instant::now()) {
-                    purge(&context, &*store, now).await;
+                    purge(&context, || store.purge_expired(now)).await;
+                    if let Some(kept) = keep_changes {
+                        let kept = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+                        let before = UnixMillis(now.0.saturating_sub(kept));
+                        purge(&context, || store.purge_changes(before)).await;
+                    }
                 }
             }
         }
     }
 }
 
-async fn purge(context: &Context, store: &dyn Upkeep, now: UnixMillis) {
+/// Takes one step after the other until nothing is left.
+async fn purge<'s>(context: &Context, step: impl Fn() -> StoreFuture<'s, bool>) {
     while !*context.stopping.borrow() {
-        match store.purge_expired(now).await {
+        match step().await {
             Ok(true) => tokio::time::sleep(STEP_PAUSE).await,
             Ok(false) | Err(StoreError::Closed) => return,
             Err(error) => {

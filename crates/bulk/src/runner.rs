@@ -53,6 +53,8 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
+    /// How long changes are kept in the log; `None` for ever.
+    pub keep_changes: Option<Duration>,
     /// How often to look for texts to take into the index.
     pub index_texts_every: Duration,
     /// How long a server runs before it removes anything: a clock may be wrong at first.
@@ -75,6 +77,7 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
+            keep_changes: None,
             index_texts_every: INDEX_TEXTS_EVERY,
             purge_after_start: PURGE_AFTER_START,
             purge_after_jump: PURGE_AFTER_JUMP,
@@ -119,7 +122,12 @@ impl Runner {
             upkeep.clone(),
             config.index_texts_every,
         ));
-        let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every, expiry));
+        let purging = tokio::spawn(purge_loop(
+            context.clone(),
+            upkeep,
+            (config.purge_every, config.keep_changes),
+            expiry,
+        ));
         let running = tokio::spawn(run(context, config));
         Self { stopping, running, purging, text_indexing }
     }

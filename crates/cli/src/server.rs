@@ -37,12 +37,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts serving on the current runtime. The second listener is for operators.
+    /// Starts serving on the current runtime. The second listener is for operators. The times are
+    /// how long a task is leased, and how long changes are kept.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         (listener, admin): (TcpListener, Option<TcpListener>),
         config: ApiConfig,
-        lease: Duration,
+        (lease, keep_changes): (Duration, Option<Duration>),
     ) -> Result<Self, Failure> {
         let address = address_of(&listener)?;
         let clock = system_clock();
@@ -52,7 +53,7 @@ impl Server {
             store.clone(),
             store.clone(),
             clock,
-            RunnerConfig { lease, ..RunnerConfig::new(server_id) },
+            RunnerConfig { lease, keep_changes, ..RunnerConfig::new(server_id) },
         );
         tokio::spawn(log_jumps());
         let admin = match admin {

@@ -69,7 +69,8 @@ CREATE TABLE domain_clocks (
     last_issue_row          BIGINT NOT NULL DEFAULT 0,
     last_live_created_at    BIGINT NOT NULL DEFAULT 0,
     stored_bytes            BIGINT NOT NULL DEFAULT 0,
-    last_position           BIGINT NOT NULL DEFAULT 0
+    last_position           BIGINT NOT NULL DEFAULT 0,
+    dropped_position        BIGINT NOT NULL DEFAULT 0
 );
 
 -- `admin_access` is 1 for keys that administer their domain, else null. Such keys have
@@ -128,7 +129,8 @@ CREATE TABLE queues (
 );
 
 -- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
--- of changes, whose positions are `first_position` to `last_position`.
+-- of changes, whose positions are `first_position` to `last_position`. The oldest rows are purged;
+-- `domain_clocks.dropped_position` is the last position that is gone.
 CREATE TABLE changes (
     domain_id       BIGINT NOT NULL,
     last_position   BIGINT NOT NULL,

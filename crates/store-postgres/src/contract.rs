@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
+use caseload_store::changes;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
@@ -163,6 +164,12 @@ impl Upkeep for PostgresStore {
             // Deltas that other servers left.
             Ok(issues::compact_remaining(&self.engine).await? || purged || removed)
         })
+    }
+
+    fn purge_changes(&self, before: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(self.engine.write_blocking(move |db| {
+            changes::purge_step(db, before, |domain| DomainTx { db, domain })
+        }))
     }
 
     fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool> {

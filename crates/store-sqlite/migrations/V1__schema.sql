@@ -65,7 +65,8 @@ CREATE TABLE domain_clocks (
     last_app_number       INTEGER NOT NULL DEFAULT 0,
     last_live_created_at  INTEGER NOT NULL DEFAULT 0,
     stored_bytes          INTEGER NOT NULL DEFAULT 0,
-    last_position         INTEGER NOT NULL DEFAULT 0
+    last_position         INTEGER NOT NULL DEFAULT 0,
+    dropped_position      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- `admin_access` is 1 for keys that administer their domain, else null. Such keys have
@@ -122,7 +123,8 @@ CREATE TABLE queues (
 ) STRICT, WITHOUT ROWID;
 
 -- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
--- of changes, whose positions are `first_position` to `last_position`.
+-- of changes, whose positions are `first_position` to `last_position`. The oldest rows are purged;
+-- `domain_clocks.dropped_position` is the last position that is gone.
 CREATE TABLE changes (
     domain_id       INTEGER NOT NULL,
     last_position   INTEGER NOT NULL,

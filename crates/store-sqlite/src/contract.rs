@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
+use caseload_store::changes;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::tasks as rules;
@@ -112,6 +113,18 @@ impl Upkeep for SqliteStore {
         Box::pin(async move {
             let purge = move |conn: &Connection, _: &WriteContext<'_>| {
                 Ok(rules::purge_step(&Tx(conn), now)?)
+            };
+            let more = self.engine.write_in(NO_DOMAIN, Weight::Long, purge).await?;
+            failpoint::reached(Failpoint::PurgeAfterCommit);
+            Ok(more)
+        })
+    }
+
+    fn purge_changes(&self, before: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(async move {
+            let purge = move |conn: &Connection, _: &WriteContext<'_>| {
+                let in_domain = |domain| DomainTx { conn, domain };
+                Ok(changes::purge_step(&Tx(conn), before, in_domain)?)
             };
             let more = self.engine.write_in(NO_DOMAIN, Weight::Long, purge).await?;
             failpoint::reached(Failpoint::PurgeAfterCommit);

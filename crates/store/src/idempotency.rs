@@ -8,8 +8,8 @@ use caseload_model::change::Author;
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
-use crate::changes::{ADD_BATCH, ADD_RECORD, LoggedBatch, TAKE_POSITIONS};
-use crate::checksum::{self, IDEMPOTENCY_KEYS, sealed};
+use crate::changes::{LoggedBatch, add_batch};
+use crate::checksum::{IDEMPOTENCY_KEYS, sealed};
 use crate::sql::{Query, Sql};
 use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
@@ -35,12 +35,7 @@ pub trait CommandStore: Sql {
     /// Adds a batch to the log of changes, in the same transaction: see
     /// [`log`](crate::changes::log). A backend may write it at the end of the transaction.
     fn add_batch(&self, batch: LoggedBatch) -> Result<(), StoreError> {
-        let (domain, LoggedBatch { count, at, bytes, index }) = (self.domain(), batch);
-        self.change(TAKE_POSITIONS, values![domain, count])?;
-        let sum = checksum::of(values![domain, at, bytes]);
-        self.change(ADD_BATCH, values![domain, count, at, bytes, sum])?;
-        let mut rows = index.iter();
-        rows.try_for_each(|row| self.change(ADD_RECORD, &row.values(domain)).map(drop))
+        add_batch(self, self.domain(), &batch)
     }
 
     /// [`StoreError::NotFound`] if the domain was removed. Its removal waits for this transaction.

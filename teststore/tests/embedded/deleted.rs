@@ -65,13 +65,16 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
         hash: [word.len() as u8; 32],
         name: format!("{word} key"),
         access: Access::Read,
-        now: NOW,
+        origin: NOW.into(),
         expires_at: None,
     };
     store.create_key(key).await.unwrap();
     let (id, name) = (format!("agent-{word}"), format!("{word} agent"));
     let email = format!("{word}@desk.example");
-    store.create_agent(CreateAgent { domain: domain.id, id, name, email, now: NOW }).await.unwrap();
+    store
+        .create_agent(CreateAgent { domain: domain.id, id, name, email, origin: NOW.into() })
+        .await
+        .unwrap();
     let issues = (0..300_i64).map(|n| {
         let body = format!("{word} {n} ").repeat(if n % 20 == 0 { 3000 } else { 20 });
         json!({

@@ -57,7 +57,11 @@ async fn records_of_long_and_short_profiles_stay_in_order_during_writes() {
                 // All but the first fail, but each occupies the writer.
                 drop(
                     store
-                        .create_domain(CreateDomain { name: name.clone(), now: NOW, random: 1 })
+                        .create_domain(CreateDomain {
+                            name: name.clone(),
+                            origin: NOW.into(),
+                            random: 1,
+                        })
                         .await,
                 );
             }

@@ -99,7 +99,7 @@ async fn no_concurrent_write_of_a_server_or_an_admin_command_is_lost() {
     let stores = [server(folder.path()).unwrap(), admin(folder.path())];
     let creations = (0..60).map(|n| {
         let name = DomainName::parse(&format!("d{n}")).unwrap();
-        stores[n % 2].create_domain(CreateDomain { name, now: NOW, random: 0 })
+        stores[n % 2].create_domain(CreateDomain { name, origin: NOW.into(), random: 0 })
     });
     for made in join_all(creations).await {
         made.unwrap();
@@ -162,7 +162,7 @@ async fn concurrent_small_writes_share_commits() {
     let mut creations: Vec<_> = (0..100)
         .map(|n| {
             let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
-            sqlite.create_domain(CreateDomain { name, now: NOW, random: 0 })
+            sqlite.create_domain(CreateDomain { name, origin: NOW.into(), random: 0 })
         })
         .collect();
     for creation in &mut creations {
@@ -387,6 +387,9 @@ async fn a_check_names_each_kind_of_damage() {
         ("UPDATE core_profiles SET fields = CAST('x' AS BLOB)", "its fields are not JSON"),
         ("UPDATE core_profiles SET domain_id = 99", "belong to no domain"),
         ("UPDATE domain_clocks SET last_core_profile_id = 0", "beyond the domain's clock"),
+        ("DELETE FROM changes WHERE first_position = 1", "follows position 0"),
+        ("UPDATE domain_clocks SET dropped_position = 1", "with position 1 follows position 1"),
+        ("DELETE FROM changes", "the last change has position 0"),
         ("DELETE FROM apps", "has no default app"),
         ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
         ("UPDATE tasks SET purge = 2", "2 results are stored, the counts say 0"),

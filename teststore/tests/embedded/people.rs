@@ -24,7 +24,9 @@ async fn the_domain(store: &Arc<dyn Store>) -> Domain {
     let name = DomainName::parse("acme").unwrap();
     match store.domain(&name).await.unwrap() {
         Some(domain) => domain,
-        None => store.create_domain(CreateDomain { name, now: NOW, random: 7 }).await.unwrap(),
+        None => {
+            store.create_domain(CreateDomain { name, origin: NOW.into(), random: 7 }).await.unwrap()
+        }
     }
 }
 

@@ -51,7 +51,7 @@ async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
     let near = database.server();
     let acme = domain(&near, "acme").await;
     let (id, name, email) = ("g".to_owned(), "Grace".to_owned(), "grace@example.org".to_owned());
-    let agent = CreateAgent { domain: acme.id, id, name, email, now: NOW };
+    let agent = CreateAgent { domain: acme.id, id, name, email, origin: NOW.into() };
     near.create_agent(agent).await.unwrap();
     let entry = |n: i64| {
         let tag = if n % 10 == 0 { "a" } else { "b" };

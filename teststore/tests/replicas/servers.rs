@@ -182,7 +182,7 @@ async fn concurrent_domains_cannot_share_a_name() {
     let stores = [database.server(), database.server()];
     let made = (0..40).map(|n| {
         let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
-        stores[n % 2].create_domain(CreateDomain { name, now: NOW, random: 0 })
+        stores[n % 2].create_domain(CreateDomain { name, origin: NOW.into(), random: 0 })
     });
     let made = join_all(made).await.into_iter().flatten().count();
     assert_eq!((made, stores[0].domains().await.unwrap().len()), (20, 20));

@@ -23,7 +23,7 @@ fn key(domain: DomainId, id: &str, hash: u8) -> CreateKey {
         hash: [hash; 32],
         name: format!("name of {id}"),
         access: Access::Write,
-        now: NOW,
+        origin: NOW.into(),
         expires_at: Some(later(1000)),
     }
 }
@@ -40,7 +40,7 @@ pub(crate) async fn a_new_domain_has_one_app_called_web(store: Arc<dyn Store>) {
 
 pub(crate) async fn two_domains_cannot_share_a_name(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    let again = CreateDomain { name: acme.name.clone(), now: NOW, random: 1 };
+    let again = CreateDomain { name: acme.name.clone(), origin: NOW.into(), random: 1 };
     assert_taken(&store.create_domain(again).await);
     assert_eq!(store.domains().await.unwrap(), [acme]);
 }
@@ -61,13 +61,13 @@ pub(crate) async fn a_desk_has_a_default_and_belongs_to_its_domain(store: Arc<dy
     assert_eq!(acme.desk, Desk::default());
     let (name, email) = ("Aid \u{e9}".to_owned(), Some("aid@acme.example".to_owned()));
     let desk = Desk { name, email };
-    store.set_desk(acme.id, desk.clone()).await.unwrap();
+    store.set_desk(acme.id, desk.clone(), NOW.into()).await.unwrap();
     let listed = store.domains().await.unwrap();
     assert_eq!(listed, [Domain { desk: desk.clone(), ..acme.clone() }, other]);
     assert_eq!(store.domain(&acme.name).await.unwrap().unwrap().desk, desk);
-    store.set_desk(acme.id, Desk::default()).await.unwrap();
+    store.set_desk(acme.id, Desk::default(), NOW.into()).await.unwrap();
     assert_eq!(store.domain(&acme.name).await.unwrap(), Some(acme));
-    assert_not_found(&store.set_desk(DomainId(4711), desk).await);
+    assert_not_found(&store.set_desk(DomainId(4711), desk, NOW.into()).await);
     assert_sound(&store).await;
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Ar
     assert!(!store.end_session(acme.id, [7; 32]).await.unwrap());
     sessions_of_a_key_are_bounded(&store, acme.id).await;
     let (id, name) = ("q1".to_owned(), "Returns".to_owned());
-    let queue = caseload_store::CreateQueue { domain: acme.id, id, name, now: later(0) };
+    let queue = caseload_store::CreateQueue { domain: acme.id, id, name, origin: later(0).into() };
     store.create_queue(queue.clone()).await.unwrap();
     assert_taken(&store.create_queue(queue).await);
 
@@ -129,10 +129,10 @@ pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Ar
     store.touch_key(acme.id, "k1", later(3)).await.unwrap();
     assert_eq!(store.keys(acme.id).await.unwrap()[0].last_used_at, Some(later(5)));
 
-    assert!(store.revoke_key(acme.id, "k1", later(10)).await.unwrap());
-    assert!(store.revoke_key(acme.id, "k1", later(20)).await.unwrap());
-    assert!(!store.revoke_key(acme.id, "k2", later(10)).await.unwrap());
-    assert!(!store.revoke_key(DomainId(acme.id.0 + 1), "k1", later(10)).await.unwrap());
+    assert!(store.revoke_key(acme.id, "k1", later(10).into()).await.unwrap());
+    assert!(store.revoke_key(acme.id, "k1", later(20).into()).await.unwrap());
+    assert!(!store.revoke_key(acme.id, "k2", later(10).into()).await.unwrap());
+    assert!(!store.revoke_key(DomainId(acme.id.0 + 1), "k1", later(10).into()).await.unwrap());
     let grant = store.key_by_hash([1; 32]).await.unwrap().unwrap();
     assert_eq!(grant.key.revoked_at, Some(later(10)), "the first revocation counts");
     assert!(!grant.works_at(NOW));
@@ -145,7 +145,7 @@ pub(crate) async fn a_key_with_a_known_id_or_hash_is_refused(store: Arc<dyn Stor
     assert_taken(&store.create_key(key(other.id, "k2", 1)).await);
     store.create_key(key(other.id, "k1", 2)).await.unwrap();
     let mut oldest = key(acme.id, "k0", 3);
-    oldest.now = UnixMillis(5);
+    oldest.origin.now = UnixMillis(5);
     store.create_key(oldest).await.unwrap();
     let ids: Vec<_> = store.keys(acme.id).await.unwrap().into_iter().map(|k| k.id).collect();
     assert_eq!(ids, ["k0", "k1"]);
@@ -158,7 +158,7 @@ pub(crate) async fn a_replaced_key_passes_on_its_access_and_ends(store: Arc<dyn 
         id: id.to_owned(),
         new_id: format!("k{new}"),
         new_hash: [new; 32],
-        now: later(1),
+        origin: later(1).into(),
         old_expires_at,
     };
     for (n, access) in [(10, Access::Read), (20, Access::Write), (30, Access::Admin)] {
@@ -187,7 +187,7 @@ pub(crate) async fn a_replaced_key_passes_on_its_access_and_ends(store: Arc<dyn 
     let keys = store.keys(acme.id).await.unwrap();
     // Revoked, expired, of another domain, of none; and a new key that exists already.
     assert!(matches!(store.rotate_key(rotate("k10", 99, None)).await, Err(StoreError::KeyEnded)));
-    let late = RotateKey { now: later(1000), ..rotate("k12", 99, Some(later(2000))) };
+    let late = RotateKey { origin: later(1000).into(), ..rotate("k12", 99, Some(later(2000))) };
     assert!(matches!(store.rotate_key(late).await, Err(StoreError::KeyEnded)));
     store.create_key(key(other.id, "theirs", 90)).await.unwrap();
     assert_not_found(&store.rotate_key(rotate("theirs", 99, None)).await);
@@ -209,10 +209,14 @@ pub(crate) async fn records_of_an_unknown_domain_are_refused(store: Arc<dyn Stor
     nowhere.id = DomainId(4711);
     assert_not_found(&store.create_key(key(nowhere.id, "k", 1)).await);
     let (id, title, now) = ("a".to_owned(), "A".to_owned(), NOW);
-    assert_not_found(&store.create_app(CreateApp { domain: nowhere.id, id, title, now }).await);
+    assert_not_found(
+        &store.create_app(CreateApp { domain: nowhere.id, id, title, origin: now.into() }).await,
+    );
     let (id, name, email) = ("a".to_owned(), "A".to_owned(), String::new());
     assert_not_found(
-        &store.create_agent(CreateAgent { domain: nowhere.id, id, name, email, now }).await,
+        &store
+            .create_agent(CreateAgent { domain: nowhere.id, id, name, email, origin: now.into() })
+            .await,
     );
     let task = task_of(&nowhere, "t", Action::CreateCoreProfiles, &lines(&["{}"]), 1);
     assert_not_found(&store.create_task(task).await);
@@ -227,7 +231,7 @@ pub(crate) async fn apps_get_increasing_publish_ids(store: Arc<dyn Store>) {
             domain: acme.id,
             id: id.to_owned(),
             title: id.to_uppercase(),
-            now: later(n as i64 + 1),
+            origin: later(n as i64 + 1).into(),
         };
         let app = store.create_app(command.clone()).await.unwrap();
         assert_eq!(app.publish_id, (n + 2).to_string());
@@ -245,7 +249,7 @@ pub(crate) async fn an_agent_id_that_exists_is_refused(store: Arc<dyn Store>) {
         id: "agent-1".to_owned(),
         name: "Åsa".to_owned(),
         email: "asa@example.com".to_owned(),
-        now: NOW,
+        origin: NOW.into(),
     };
     let agent = store.create_agent(command.clone()).await.unwrap();
     assert_taken(&store.create_agent(command).await);

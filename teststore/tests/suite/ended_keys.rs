@@ -43,7 +43,7 @@ pub(crate) async fn a_command_of_a_key_that_ended_is_refused(store: Arc<dyn Stor
         let (hash, id) = ([n as u8; 32], id.to_owned());
         let expires_at = (n == 1).then(|| later(5));
         let (domain, name, access, now) = (acme.id, id.clone(), Access::Write, NOW);
-        let key = CreateKey { domain, id, hash, name, access, now, expires_at };
+        let key = CreateKey { domain, id, hash, name, access, origin: now.into(), expires_at };
         store.create_key(key).await.unwrap();
     }
     let (revoked, expiring) = (Some("revoked".to_owned()), Some("expiring".to_owned()));
@@ -56,7 +56,7 @@ pub(crate) async fn a_command_of_a_key_that_ended_is_refused(store: Arc<dyn Stor
     }
     store.create_task(task("t", &revoked)).await.unwrap();
     assert_ended(&store.create_issue(creation(&acme, expiring, later(5))).await);
-    assert!(store.revoke_key(acme.id, "revoked", NOW).await.unwrap());
+    assert!(store.revoke_key(acme.id, "revoked", NOW.into()).await.unwrap());
     assert_ended(&store.create_issue(creation(&acme, revoked.clone(), NOW)).await);
     assert_ended(&store.create_task(task("u", &revoked)).await);
     let import = import_of(&acme, "i", CREATE, &[&[uid("i")]]);

@@ -50,16 +50,17 @@ async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
         let mut hash = [seed; 32];
         hash[1] = id.as_bytes()[1];
         let (name, access) = ("a key\u{1f511}".to_owned(), Access::Read);
-        let key = CreateKey { domain: domain.id, id, hash, name, access, now: NOW, expires_at };
+        let key =
+            CreateKey { domain: domain.id, id, hash, name, access, origin: NOW.into(), expires_at };
         store.create_key(key).await.unwrap();
     }
-    store.revoke_key(domain.id, &format!("k1-{seed}"), later(7)).await.unwrap();
+    store.revoke_key(domain.id, &format!("k1-{seed}"), later(7).into()).await.unwrap();
     let (id, name) = ("ann".to_owned(), "Ann\0 \u{e9}".to_owned());
     let email = "ann@desk.example".to_owned();
-    let agent = CreateAgent { domain: domain.id, id, name, email, now: NOW };
+    let agent = CreateAgent { domain: domain.id, id, name, email, origin: NOW.into() };
     store.create_agent(agent).await.unwrap();
     let (name, email) = ("Help\u{e9}".to_owned(), Some("help@desk.example".to_owned()));
-    store.set_desk(domain.id, Desk { name, email }).await.unwrap();
+    store.set_desk(domain.id, Desk { name, email }, NOW.into()).await.unwrap();
     fill_profiles(store, domain).await;
     let issues = caseload_testdata::issues(u64::from(seed), 260);
     run(store, domain, "import", Action::ImportIssues, &issues).await;

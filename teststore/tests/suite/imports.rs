@@ -55,6 +55,7 @@ pub(crate) fn import_of(
     CreateImport {
         domain: domain.id,
         key: None,
+        request_id: None,
         id: id.to_owned(),
         action,
         dry_run: false,
@@ -346,7 +347,7 @@ pub(crate) async fn an_import_needs_room_for_one_task(store: Arc<dyn Store>) {
     let refused = store.create_import(command("full", 3)).await;
     assert!(matches!(refused, Err(StoreError::QueueFull { unfinished: 3, limit: 3 })));
     let limits = DomainLimits { quota_tasks: Some(3), ..DomainLimits::default() };
-    store.set_limits(acme.id, limits).await.unwrap();
+    store.set_limits(acme.id, limits, NOW.into()).await.unwrap();
     let refused = store.create_import(command("full", 9)).await;
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(_))), "{refused:?}");
     run_one(&store).await;
@@ -354,7 +355,7 @@ pub(crate) async fn an_import_needs_room_for_one_task(store: Arc<dyn Store>) {
     assert_eq!(store.usage(acme.id).await.unwrap().tasks, 5);
     let used = store.usage(acme.id).await.unwrap();
     let limits = DomainLimits { quota_bytes: Some(used.bytes), ..DomainLimits::default() };
-    store.set_limits(acme.id, limits).await.unwrap();
+    store.set_limits(acme.id, limits, NOW.into()).await.unwrap();
     let refused = store.create_import(command("large", 9)).await;
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(_))), "{refused:?}");
     assert_eq!(store.usage(acme.id).await.unwrap(), used);
@@ -378,7 +379,7 @@ pub(crate) async fn deleting_a_domain_removes_its_imports(store: Arc<dyn Store>)
         hash: [7; 32],
         name: "a key".to_owned(),
         access: Access::Write,
-        now: NOW,
+        origin: NOW.into(),
         expires_at: None,
     };
     store.create_key(key).await.unwrap();

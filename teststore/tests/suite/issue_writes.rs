@@ -92,7 +92,10 @@ async fn hits(store: &Arc<dyn Store>, domain: &Domain, parameters: Fields<'_>) -
 async fn agent(store: &Arc<dyn Store>, domain: &Domain, id: &str) {
     let (id, name) = (id.to_owned(), id.to_uppercase());
     let email = format!("{id}@desk.example");
-    store.create_agent(CreateAgent { domain: domain.id, id, name, email, now: NOW }).await.unwrap();
+    store
+        .create_agent(CreateAgent { domain: domain.id, id, name, email, origin: NOW.into() })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_live_issue_is_later_than_every_other_live_one_and_gets_a_larger_id(

@@ -21,7 +21,7 @@ use super::support::{
 const HOUR: i64 = 3_600_000;
 
 async fn limit(store: &Arc<dyn Store>, domain: &Domain, limits: DomainLimits) {
-    store.set_limits(domain.id, limits).await.unwrap();
+    store.set_limits(domain.id, limits, NOW.into()).await.unwrap();
 }
 
 fn creation(domain: &Domain, body: &str, now: UnixMillis) -> CreateIssue {
@@ -152,7 +152,7 @@ pub(crate) async fn a_write_of_a_key_that_was_revoked_changes_nothing(store: Arc
         hash: [1; 32],
         name: "key".to_owned(),
         access: Access::Write,
-        now: NOW,
+        origin: NOW.into(),
         expires_at: None,
     };
     store.create_key(key).await.unwrap();
@@ -160,7 +160,7 @@ pub(crate) async fn a_write_of_a_key_that_was_revoked_changes_nothing(store: Arc
     command.origin.key = Some("key".to_owned());
     store.create_issue(command.clone()).await.unwrap();
     let used = store.usage(acme.id).await.unwrap();
-    store.revoke_key(acme.id, "key", NOW).await.unwrap();
+    store.revoke_key(acme.id, "key", NOW.into()).await.unwrap();
     let outcome = store.create_issue(command).await;
     assert!(matches!(outcome, Err(StoreError::KeyEnded)), "{outcome:?}");
     assert_eq!(store.usage(acme.id).await.unwrap(), used);

@@ -20,6 +20,7 @@ pub(crate) mod issue_upserts;
 pub(crate) mod issue_writes;
 pub(crate) mod issues;
 pub(crate) mod limits;
+pub(crate) mod logged;
 pub(crate) mod longest;
 pub(crate) mod oracle;
 pub(crate) mod people;
@@ -250,6 +251,14 @@ macro_rules! store_suite {
             attachments_belong_to_their_message,
             unclaimed_attachments_are_purged,
             a_message_with_a_lost_attachment_is_refused,
+        );
+        $crate::store_suite!(@ $open, logged:
+            administration_is_logged_with_its_author,
+            an_edit_of_a_domain_that_changes_nothing_is_not_logged,
+            old_changes_are_dropped_and_a_late_reader_is_told,
+            a_batch_from_the_future_holds_those_that_follow_it,
+            an_import_logs_the_records_that_it_creates_by_their_names,
+            a_replaced_issue_is_logged_with_its_old_and_new_values,
         );
         $crate::store_suite!(@ $open, changes:
             a_single_call_is_logged_with_its_caller_and_its_values,

@@ -36,7 +36,7 @@ pub(crate) fn later(millis: i64) -> UnixMillis {
 
 pub(crate) async fn domain(store: &Arc<dyn Store>, name: &str) -> Domain {
     let name = DomainName::parse(name).unwrap();
-    store.create_domain(CreateDomain { name, now: NOW, random: 7 }).await.unwrap()
+    store.create_domain(CreateDomain { name, origin: NOW.into(), random: 7 }).await.unwrap()
 }
 
 /// One block with the given lines as entries.
@@ -67,6 +67,7 @@ pub(crate) fn task_of(
         .collect();
     CreateTask {
         key: None,
+        request_id: None,
         domain: domain.id,
         id: id.to_owned(),
         action,

@@ -97,7 +97,7 @@ impl Cluster {
         let coordinator = Coordinator::new(CORES, notifies)?;
         let domains = (0..domains).map(|n| {
             let name = DomainName::parse(&format!("domain-{n}"))?;
-            let command = CreateDomain { name, now: coordinator.now(), random: n as u64 };
+            let command = CreateDomain { name, origin: coordinator.now().into(), random: n as u64 };
             anyhow::Ok(coordinator.store.write(|tx| admin::create_domain(&tx, &command))?.id)
         });
         let domains = domains.collect::<Result<_>>()?;

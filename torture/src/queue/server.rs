@@ -158,6 +158,10 @@ impl Upkeep for Server {
         Box::pin(async { Ok(false) })
     }
 
+    fn purge_changes(&self, _: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
     fn index_texts(&self, _: IndexTexts) -> StoreFuture<'_, bool> {
         Box::pin(async {
             self.alive().await;

@@ -146,6 +146,7 @@ async fn try_to_submit(
     let command = CreateTask {
         domain,
         key: None,
+        request_id: None,
         id,
         action,
         dry_run,

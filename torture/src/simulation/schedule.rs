@@ -74,8 +74,11 @@ fn in_runtime(store: &Arc<InMemoryStore>, seed: u64, traced: bool) -> Played {
 async fn events(world: &Arc<Scene>) -> anyhow::Result<()> {
     world.store.clear()?;
     for (n, name) in ["first", "second"].into_iter().enumerate() {
-        let command =
-            CreateDomain { name: DomainName::parse(name)?, now: world.now(), random: n as u64 };
+        let command = CreateDomain {
+            name: DomainName::parse(name)?,
+            origin: world.now().into(),
+            random: n as u64,
+        };
         let domain = world.store.write(|tx| admin::create_domain(&tx, &command))?;
         world.ledger.lock().domains.push(domain);
     }

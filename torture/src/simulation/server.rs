@@ -231,6 +231,10 @@ impl Upkeep for Server {
         self.call(Request("purges", None), run, |_, _| {})
     }
 
+    fn purge_changes(&self, _: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
     fn index_texts(&self, _: IndexTexts) -> StoreFuture<'_, bool> {
         Box::pin(async { Ok(false) })
     }

@@ -11,6 +11,7 @@ use caseload_store::{CreateAgent, CreateApp, CreateQueue};
 use http::StatusCode;
 
 use super::fields::AdminFields;
+use super::origin;
 use crate::agents;
 use crate::apps;
 use crate::http::auth::Caller;
@@ -36,7 +37,12 @@ pub(crate) async fn create_app(
     fields.check()?;
     let now = state.clock.now();
     let id = timed_id(&caller.domain_name, "app", now, random_u64()?);
-    let made = state.store.create_app(CreateApp { domain: caller.domain_id, id, title, now });
+    let made = state.store.create_app(CreateApp {
+        domain: caller.domain_id,
+        id,
+        title,
+        origin: origin(&caller, now),
+    });
     let made = made.await?;
     log(&caller, "app", &made.id);
     Ok((StatusCode::CREATED, Json(apps::view(&made))).into_response())
@@ -58,7 +64,8 @@ pub(crate) async fn create_agent(
     fields.check()?;
     let now = state.clock.now();
     let id = timed_id(&caller.domain_name, "profile", now, random_u64()?);
-    let command = CreateAgent { domain: caller.domain_id, id, name, email, now };
+    let command =
+        CreateAgent { domain: caller.domain_id, id, name, email, origin: origin(&caller, now) };
     let made = state.store.create_agent(command).await?;
     log(&caller, "agent", &made.id);
     Ok((StatusCode::CREATED, Json(agents::view(&made))).into_response())
@@ -77,7 +84,15 @@ pub(crate) async fn create_queue(
     let now = state.clock.now();
     let id = timed_id(&caller.domain_name, "queue", now, random_u64()?);
     let made = IssueQueue { id: id.clone(), name: name.clone() };
-    state.store.create_queue(CreateQueue { domain: caller.domain_id, id, name, now }).await?;
+    state
+        .store
+        .create_queue(CreateQueue {
+            domain: caller.domain_id,
+            id,
+            name,
+            origin: origin(&caller, now),
+        })
+        .await?;
     log(&caller, "queue", &made.id);
     Ok((StatusCode::CREATED, Json(queues::view(&made))).into_response())
 }

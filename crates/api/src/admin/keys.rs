@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::fields::AdminFields;
+use super::origin;
 use crate::http::auth::Caller;
 use crate::http::problem::Problem;
 use crate::http::random::{hex, random_bytes};
@@ -71,7 +72,7 @@ pub(crate) async fn create_key(
         hash: Sha256::digest(&text).into(),
         name: key.name.clone(),
         access: key.access,
-        now,
+        origin: origin(&caller, now),
         expires_at,
     };
     state.store.create_key(command).await?;
@@ -104,7 +105,7 @@ pub(crate) async fn revoke_key(
 ) -> Result<StatusCode, Problem> {
     caller.require(Access::Admin, "revoking a key")?;
     let id = path.map(|Path((_, id))| id).unwrap_or_default();
-    if !state.store.revoke_key(caller.domain_id, &id, state.clock.now()).await? {
+    if !state.store.revoke_key(caller.domain_id, &id, origin(&caller, state.clock.now())).await? {
         let detail = "the domain has no key with that id; GET /keys lists the keys";
         return Err(Problem::new(ErrorCode::NotFound, detail));
     }

@@ -8,6 +8,13 @@ mod keys;
 pub(crate) mod openapi;
 mod settings;
 
+use caseload_model::change::Author;
+use caseload_model::time::UnixMillis;
+use caseload_store::AdminOrigin;
+
+use crate::http::auth::Caller;
+use crate::http::current_request::current_request_id;
+
 #[cfg(test)]
 pub(crate) use creation::{AGENT_FIELDS, APP_FIELDS, QUEUE_FIELDS};
 pub(crate) use creation::{create_agent, create_app, create_queue};
@@ -17,3 +24,9 @@ pub(crate) use keys::{create_key, list_keys, revoke_key};
 #[cfg(test)]
 pub(crate) use settings::SETTINGS_FIELDS;
 pub(crate) use settings::{edit_settings, get_settings};
+
+/// The origin of a call, for the log of changes.
+fn origin(caller: &Caller, now: UnixMillis) -> AdminOrigin {
+    let by = Author::Key { id: caller.key_id.clone(), name: caller.key_name.clone() };
+    AdminOrigin { now, by, request_id: current_request_id() }
+}

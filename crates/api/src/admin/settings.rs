@@ -9,6 +9,7 @@ use caseload_store::Domain;
 use serde_json::{Value, json};
 
 use super::fields::AdminFields;
+use super::origin;
 use crate::http::auth::Caller;
 use crate::http::problem::Problem;
 use crate::state::AppState;
@@ -46,7 +47,7 @@ pub(crate) async fn edit_settings(
     if let Some(email) = email {
         desk.email = Some(email).filter(|email| !email.is_empty());
     }
-    state.store.set_desk(caller.domain_id, desk).await?;
+    state.store.set_desk(caller.domain_id, desk, origin(&caller, state.clock.now())).await?;
     let (domain, key) = (caller.domain_name.as_str(), &caller.key_id);
     tracing::info!(domain, key, "the desk of a domain was changed");
     view(&state, &caller).await

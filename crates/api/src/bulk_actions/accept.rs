@@ -9,6 +9,7 @@ use caseload_store::{AnswerOf, CreateTask, Idempotent, StoreError, StoredAnswer}
 use super::view::TaskView;
 use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
+use crate::http::current_request::current_request_id;
 use crate::http::idempotency;
 use crate::http::log_limiter::{Event, Origin};
 use crate::http::problem::Problem;
@@ -27,6 +28,7 @@ pub(crate) fn new_task(
     Ok(CreateTask {
         domain: caller.domain_id,
         key: Some(caller.key_id.clone()),
+        request_id: current_request_id(),
         id: new_task_id(now)?,
         action,
         dry_run: false,

@@ -56,6 +56,11 @@ impl CurrentRequest {
     }
 }
 
+/// The id of the request that the running task works on, for the log of changes.
+pub(crate) fn current_request_id() -> Option<String> {
+    with_current_request(|current| current.id().to_owned())
+}
+
 /// Reads the request that the running task works on; `None` if it works on none.
 pub fn with_current_request<T>(read: impl FnOnce(&CurrentRequest) -> T) -> Option<T> {
     CURRENT.try_with(|current| read(current)).ok()

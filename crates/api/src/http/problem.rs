@@ -146,6 +146,16 @@ impl Problem {
         Self::new(ErrorCode::Damaged, detail)
     }
 
+    /// The log of changes has lost changes that the caller has not seen.
+    fn cursor_expired(dropped: u64) -> Self {
+        let detail = format!(
+            "changes after this cursor were dropped, up to position {dropped}, because the server \
+             keeps changes for a limited time; take a new cursor with cursor=latest, then export \
+             the records, then follow the log from that cursor"
+        );
+        Self::new(ErrorCode::CursorExpired, detail)
+    }
+
     /// Staged data that was discarded before the request ended.
     fn lost(staged: &str) -> Self {
         let detail = format!(
@@ -248,6 +258,7 @@ impl From<StoreError> for Problem {
             }
             StoreError::KeyEnded => Self::unauthorized(NO_SUCH_KEY),
             StoreError::AttachmentLost => Self::lost("files"),
+            StoreError::ChangesDropped { dropped } => Self::cursor_expired(dropped),
             StoreError::UploadLost => Self::lost("part"),
             StoreError::NotFound { what } => {
                 tracing::info!(%what, "not found");

@@ -7,7 +7,7 @@ use caseload_store::WriteOrigin;
 use http::HeaderMap;
 
 use super::auth::Caller;
-use super::current_request::with_current_request;
+use super::current_request::current_request_id;
 use super::idempotency::{self, InProgressMark};
 use super::problem::{Fault, Problem};
 use super::query::QueryPairs;
@@ -27,7 +27,7 @@ pub(crate) fn origin(
         key: Some(caller.key_id.clone()),
         now,
         random: random_u64()?,
-        request_id: with_current_request(|current| current.id().to_string()),
+        request_id: current_request_id(),
         idempotency: key.map(|(text, content)| idempotency::stored_key(text, content, now, now)),
     })
 }

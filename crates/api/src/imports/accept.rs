@@ -12,6 +12,7 @@ use super::view::ImportView;
 use crate::bulk_actions::{Subject, log_queue_full, new_task};
 use crate::http::auth::Caller;
 use crate::http::base_url::BaseUrl;
+use crate::http::current_request::current_request_id;
 use crate::http::idempotency;
 use crate::http::problem::Problem;
 use crate::state::AppState;
@@ -26,6 +27,7 @@ pub(super) fn new_import(
     Ok(CreateImport {
         domain: new.domain,
         key: new.key,
+        request_id: current_request_id(),
         id: new.id,
         action,
         dry_run: false,

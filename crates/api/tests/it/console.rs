@@ -29,7 +29,7 @@ async fn configured(config: ApiConfig) -> RealServer {
         hash: Sha256::digest(ADMIN).into(),
         name: "admin".to_owned(),
         access: Access::Admin,
-        now: server.clock.now(),
+        origin: server.clock.now().into(),
         expires_at: None,
     };
     server.store.create_key(key).await.unwrap();

@@ -81,10 +81,16 @@ async fn a_deleted_record_is_unknown_to_each_call_that_follows() {
 async fn a_deletion_needs_a_key_of_the_domain_that_may_write() {
     let (real, records) = with_records().await;
     let (name, now) = (DomainName::parse("other").unwrap(), real.clock.now());
-    let other = real.store.create_domain(CreateDomain { name, now, random: 2 }).await.unwrap().id;
+    let other = real
+        .store
+        .create_domain(CreateDomain { name, origin: now.into(), random: 2 })
+        .await
+        .unwrap()
+        .id;
     let (id, name) = ("key-other".to_owned(), "other".to_owned());
     let (hash, access) = (Sha256::digest("other").into(), Access::Write);
-    let key = CreateKey { domain: other, id, hash, name, access, now, expires_at: None };
+    let key =
+        CreateKey { domain: other, id, hash, name, access, origin: now.into(), expires_at: None };
     real.store.create_key(key).await.unwrap();
     for path in &records {
         let theirs = path.replace("/acme/", "/other/");

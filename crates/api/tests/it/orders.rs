@@ -116,14 +116,14 @@ async fn keys_apps_and_agents_are_in_the_order_of_their_creation() {
             hash: Sha256::digest(&id).into(),
             name: id.clone(),
             access: Access::Read,
-            now,
+            origin: now.into(),
             expires_at: None,
         };
         real.store.create_key(key).await.unwrap();
-        let app = CreateApp { domain, id: id.clone(), title: id.clone(), now };
+        let app = CreateApp { domain, id: id.clone(), title: id.clone(), origin: now.into() };
         real.store.create_app(app).await.unwrap();
         let email = format!("{id}@desk.example");
-        let agent = CreateAgent { domain, id: id.clone(), name: id, email, now };
+        let agent = CreateAgent { domain, id: id.clone(), name: id, email, origin: now.into() };
         real.store.create_agent(agent).await.unwrap();
     }
     let keys = real.store.keys(domain).await.unwrap();

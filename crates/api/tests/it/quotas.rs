@@ -21,7 +21,7 @@ const ISSUES: &str = "/v1/acme/issues";
 const TASKS: &str = "/v2/acme/identity/bulk_actions";
 
 async fn limit(real: &RealServer, limits: DomainLimits) {
-    real.store.set_limits(real.domain, limits).await.unwrap();
+    real.store.set_limits(real.domain, limits, real.clock.now().into()).await.unwrap();
 }
 
 async fn refused(answer: Response) -> Value {

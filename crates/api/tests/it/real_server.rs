@@ -72,7 +72,11 @@ impl RealServer {
         });
         let now = clock.now();
         let name = DomainName::parse("acme").unwrap();
-        let domain = store.create_domain(CreateDomain { name, now, random: 1 }).await.unwrap().id;
+        let domain = store
+            .create_domain(CreateDomain { name, origin: now.into(), random: 1 })
+            .await
+            .unwrap()
+            .id;
         for (text, access) in [(WRITE, Access::Write), (READ, Access::Read)] {
             let key = CreateKey {
                 domain,
@@ -80,7 +84,7 @@ impl RealServer {
                 hash: Sha256::digest(text).into(),
                 name: text.to_owned(),
                 access,
-                now,
+                origin: now.into(),
                 expires_at: None,
             };
             store.create_key(key).await.unwrap();

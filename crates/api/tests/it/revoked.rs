@@ -40,7 +40,7 @@ async fn interrupted(
     let request = real.request(method, path).header("Content-Type", content_type).body(body);
     let sending = tokio::spawn(request.send());
     let key = format!("key-{WRITE}");
-    assert!(real.store.revoke_key(real.domain, &key, real.clock.now()).await.unwrap());
+    assert!(real.store.revoke_key(real.domain, &key, real.clock.now().into()).await.unwrap());
     revoked.send(()).unwrap();
     sending.await.unwrap().unwrap()
 }
@@ -92,7 +92,7 @@ async fn a_call_that_a_cached_key_opens_is_refused_once_the_key_is_revoked() {
     let task = real.request(Method::POST, TASKS).form(&task).send().await.unwrap();
     let task: Value = task.json().await.unwrap();
     let key = format!("key-{WRITE}");
-    assert!(real.store.revoke_key(real.domain, &key, real.clock.now()).await.unwrap());
+    assert!(real.store.revoke_key(real.domain, &key, real.clock.now().into()).await.unwrap());
     let cancel = format!("{TASKS}/{}/cancel", task["task_id"].as_str().unwrap());
     for (method, path, fields) in [
         (Method::POST, format!("{ISSUES}/1/messages"), vec![("message-body", "x")]),

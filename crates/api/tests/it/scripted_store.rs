@@ -16,13 +16,13 @@ use caseload_model::task::{
 };
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
-    CancelTask, ChangePage, Changes, CheckReport, CountIssues, CreateAgent, CreateApp,
-    CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask,
-    DeleteIssue, DeleteProfile, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
-    EntryStates, ExplainedStep, GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts,
-    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
-    PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
+    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, AdminOrigin, Agent, App, AppProfilesOf,
+    BackupReport, CancelTask, ChangePage, Changes, CheckReport, CountIssues, CreateAgent,
+    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession,
+    CreateTask, DeleteIssue, DeleteProfile, Domain, DomainLimits, DomainUsage, EditIssue,
+    EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile, HistoryPage, Idempotent,
+    IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
+    ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
     RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
     SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
     StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
@@ -208,14 +208,14 @@ impl Admin for ScriptedStore {
     unscripted! {
         create_domain(command: CreateDomain) -> Domain;
         domains() -> Vec<Domain>;
-        set_desk(domain: DomainId, desk: Desk) -> ();
-        set_limits(domain: DomainId, limits: DomainLimits) -> ();
-        set_placeholders(domain: DomainId, list: Option<String>) -> ();
+        set_desk(domain: DomainId, desk: Desk, origin: AdminOrigin) -> ();
+        set_limits(domain: DomainId, limits: DomainLimits, origin: AdminOrigin) -> ();
+        set_placeholders(domain: DomainId, list: Option<String>, origin: AdminOrigin) -> ();
         usage(domain: DomainId) -> DomainUsage;
         delete_domain(domain: DomainId) -> ();
         create_key(command: CreateKey) -> ();
         keys(domain: DomainId) -> Vec<Key>;
-        revoke_key(domain: DomainId, id: &str, at: UnixMillis) -> bool;
+        revoke_key(domain: DomainId, id: &str, origin: AdminOrigin) -> bool;
         rotate_key(command: RotateKey) -> ();
         create_session(command: CreateSession) -> ();
         key_by_session(hash: [u8; 32], kind: SessionKind) -> Option<KeyGrant>;
@@ -465,6 +465,7 @@ impl Upkeep for ScriptedStore {
         check() -> CheckReport;
         backup(command: CreateBackup) -> BackupReport;
         purge_expired(now: UnixMillis) -> bool;
+        purge_changes(before: UnixMillis) -> bool;
         index_texts(how: IndexTexts) -> bool;
         close() -> ();
     }

@@ -19,6 +19,8 @@ on_each_store!(threads 2: a_clock_that_jumps_forward_removes_nothing_until_it_is
 
 /// How long records of these tests are stored.
 const STORED_MS: i64 = 30 * DAY_MS;
+/// How long they keep changes.
+const KEPT: Duration = Duration::from_hours(24);
 /// A jump of the clock beyond that.
 const JUMP: Duration = Duration::from_hours(60 * 24);
 /// Rounds of the purge that are waited for.
@@ -28,6 +30,8 @@ const ROUNDS: usize = 5;
 struct Noting {
     store: Arc<dyn Store>,
     times: Mutex<Vec<UnixMillis>>,
+    /// The times from which on changes were kept.
+    kept_since: Mutex<Vec<UnixMillis>>,
 }
 
 impl Upkeep for Noting {
@@ -52,6 +56,11 @@ impl Upkeep for Noting {
         self.store.purge_expired(now)
     }
 
+    fn purge_changes(&self, before: UnixMillis) -> StoreFuture<'_, bool> {
+        self.kept_since.lock().push(before);
+        self.store.purge_changes(before)
+    }
+
     fn index_texts(&self, how: IndexTexts) -> StoreFuture<'_, bool> {
         self.store.index_texts(how)
     }
@@ -63,9 +72,11 @@ impl Upkeep for Noting {
 
 /// A server that purges all the time and believes a jump of the clock after `after_jump`.
 fn server(fixture: &Fixture, after_jump: Duration) -> (Runner, Arc<Noting>) {
-    let upkeep = Arc::new(Noting { store: fixture.store.clone(), times: Mutex::default() });
+    let (times, kept_since) = (Mutex::default(), Mutex::default());
+    let upkeep = Arc::new(Noting { store: fixture.store.clone(), times, kept_since });
     let config = RunnerConfig {
         purge_every: Duration::from_millis(2),
+        keep_changes: Some(KEPT),
         purge_after_start: Duration::ZERO,
         purge_after_jump: after_jump,
         ..RunnerConfig::new(format!("server-{after_jump:?}"))
@@ -122,6 +133,8 @@ async fn a_clock_that_jumps_forward_removes_nothing_until_it_is_believed() {
     until("the purge stops", async || purges.times.lock().len() > before + ROUNDS).await;
     let latest = purges.times.lock().iter().copied().max().unwrap();
     assert!(latest.0 < BEGIN_MS + DAY_MS, "records expired by a wrong clock");
+    let kept_since = purges.kept_since.lock().iter().copied().max().unwrap();
+    assert!(kept_since.0 < BEGIN_MS, "changes were dropped by a wrong clock");
     assert!(has_results().await);
     let again = keyed(&fixture, &domain, "again", "key");
     assert!(!is_new(&fixture, again).await, "a repeat has no effect, even if the clock is ahead");

@@ -47,7 +47,10 @@ impl Fixture {
 
     pub(crate) async fn domain(&self, name: &str) -> Domain {
         let (name, now) = (DomainName::parse(name).unwrap(), self.clock.now());
-        self.store.create_domain(CreateDomain { name, now, random: 1 }).await.unwrap()
+        self.store
+            .create_domain(CreateDomain { name, origin: now.into(), random: 1 })
+            .await
+            .unwrap()
     }
 
     /// Creates a task of good entries; their `uid`s are `ID-0`, `ID-1` and so on.
@@ -90,6 +93,7 @@ impl Fixture {
         let now = self.clock.now();
         CreateTask {
             key: None,
+            request_id: None,
             domain: domain.id,
             id: id.to_owned(),
             action,

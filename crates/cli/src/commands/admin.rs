@@ -7,9 +7,9 @@ use caseload_store::{Agent, App, CreateAgent, CreateApp};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::session::{domain_named, with_store};
+use super::session::{domain_named, origin, with_store};
 use crate::args::{DomainArgs, ListArgs};
-use crate::clock::{now, readable};
+use crate::clock::readable;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
 use crate::secret::random_bytes;
@@ -72,11 +72,11 @@ pub(crate) fn run_agent(command: AgentCommand, printer: &mut Printer) -> Result<
 
 fn create_app(args: AppCreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let name = args.domain.domain;
-    let (at, random) = (now(), u64::from_le_bytes(random_bytes()?));
+    let (origin, random) = (origin("app create"), u64::from_le_bytes(random_bytes()?));
     let app = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), &name).await?;
-        let id = timed_id(&name, "app", at, random);
-        let command = CreateApp { domain: domain.id, id, title: args.title, now: at };
+        let id = timed_id(&name, "app", origin.now, random);
+        let command = CreateApp { domain: domain.id, id, title: args.title, origin };
         Ok(store.create_app(command).await?)
     })?;
     tracing::info!(domain = name.as_str(), app = app.id, "an app was created");
@@ -113,13 +113,13 @@ fn create_agent(args: AgentCreateArgs, printer: &mut Printer) -> Result<Done, Fa
     if !args.email.contains('@') {
         return Err(Failure::usage(format!("{:?} is not an e-mail address", args.email)));
     }
-    let (at, random) = (now(), u64::from_le_bytes(random_bytes()?));
+    let (origin, random) = (origin("agent create"), u64::from_le_bytes(random_bytes()?));
     let agent = with_store(&location, async |store| {
         let domain = domain_named(store.as_ref(), &name).await?;
-        let id = timed_id(&name, "profile", at, random);
+        let id = timed_id(&name, "profile", origin.now, random);
         let AgentCreateArgs { name, email, .. } = args;
         let email = trimmed(&email).to_owned();
-        let command = CreateAgent { domain: domain.id, id, name, email, now: at };
+        let command = CreateAgent { domain: domain.id, id, name, email, origin };
         Ok(store.create_agent(command).await?)
     })?;
     tracing::info!(domain = name.as_str(), agent = agent.id, "an agent was created");

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::key::make_key;
-use super::session::{domain_named, with_store};
+use super::session::{domain_named, origin, with_store};
 use crate::args::DomainArgs;
 use crate::clock::now;
 use crate::failure::{Done, Failure};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ConsoleArgs, printer: &mut Printer) -> Result<Done, Fai
     let access = Access::parse(&args.access).unwrap_or(Access::Read);
     let link = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), &args.domain.domain).await?;
-        link(store.as_ref(), &domain, access, &args.url).await
+        link(store.as_ref(), &domain, access, &args.url, "console").await
     })?;
     note(format_args!(
         "this link works once, for {LINK_SECONDS} s, and signs in for {KEY_HOURS} h"
@@ -47,15 +47,17 @@ pub(crate) fn run(args: &ConsoleArgs, printer: &mut Printer) -> Result<Done, Fai
     Ok(Done::Good)
 }
 
-/// Makes a link to the console of the server at `url`.
+/// Makes a link to the console of the server at `url`, for the command with this name.
 pub(crate) async fn link(
     store: &dyn Store,
     domain: &Domain,
     access: Access,
     url: &str,
+    command: &str,
 ) -> Result<String, Failure> {
     let span = KEY_HOURS * 3_600_000;
-    let (key_id, _) = make_key(store, domain, access, "console", Some(span)).await?;
+    let (key_id, _) =
+        make_key(store, domain, access, "console", Some(span), origin(command)).await?;
     let (code, now) = (hex::encode(random_bytes::<32>()?), now());
     let command = CreateSession {
         domain: domain.id,

@@ -9,9 +9,9 @@ use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage, OpenMode};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::session::{domain_named, with_store, with_store_in};
+use super::session::{domain_named, origin, with_store, with_store_in};
 use crate::args::{ListArgs, StoreArgs, parse_domain};
-use crate::clock::{now, readable};
+use crate::clock::readable;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
 use crate::secret::random_bytes;
@@ -220,11 +220,11 @@ fn parse_placeholders(text: &str) -> Result<String, String> {
 
 fn create(args: CreateArgs) -> Result<Done, Failure> {
     let random = u64::from_le_bytes(random_bytes()?);
-    let command = CreateDomain { name: args.name, now: now(), random };
+    let command = CreateDomain { name: args.name, origin: origin("domain create"), random };
     let domain = with_store_in(&args.store.store, OpenMode::Create, async |store| {
         let domain = store.create_domain(command).await?;
         if let Some(desk) = args.desk.changed(domain.desk.clone()) {
-            store.set_desk(domain.id, desk).await?;
+            store.set_desk(domain.id, desk, origin("domain create")).await?;
         }
         Ok(domain)
     })?;
@@ -244,19 +244,19 @@ fn edit(args: &EditArgs) -> Result<Done, Failure> {
         ));
     }
     let placeholders = args.placeholders.clone().map(|list| Some(list).filter(|l| !l.is_empty()));
-    let name = &args.name;
+    let (name, by) = (&args.name, origin("domain edit"));
     let (desk, limits) = with_store(&args.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
         let desk = args.desk.changed(domain.desk);
         if let Some(desk) = &desk {
-            store.set_desk(domain.id, desk.clone()).await?;
+            store.set_desk(domain.id, desk.clone(), by.clone()).await?;
         }
         let limits = args.limits.changed(domain.limits);
         if let Some(limits) = limits {
-            store.set_limits(domain.id, limits).await?;
+            store.set_limits(domain.id, limits, by.clone()).await?;
         }
         if let Some(list) = &placeholders {
-            store.set_placeholders(domain.id, list.clone()).await?;
+            store.set_placeholders(domain.id, list.clone(), by).await?;
         }
         Ok((desk, limits))
     })?;

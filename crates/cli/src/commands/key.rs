@@ -4,13 +4,13 @@
 use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateKey, Domain, Key, RotateKey, Store};
+use caseload_store::{AdminOrigin, CreateKey, Domain, Key, RotateKey, Store};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::admin::AdminListArgs;
-use super::session::{domain_named, with_store};
+use super::session::{domain_named, origin, with_store};
 use crate::args::DomainArgs;
 use crate::clock::{now, parse_span, readable};
 use crate::failure::{Done, Failure};
@@ -82,16 +82,17 @@ pub(crate) async fn make_key(
     access: Access,
     name: &str,
     span_ms: Option<i64>,
+    origin: AdminOrigin,
 ) -> Result<(String, String), Failure> {
     let (id, text) = (new_id()?, new_key()?);
-    let at = now();
+    let at = origin.now;
     let command = CreateKey {
         domain: domain.id,
         id: id.clone(),
         hash: hash_of_key(&text),
         name: name.to_owned(),
         access,
-        now: at,
+        origin,
         expires_at: span_ms.map(|span| UnixMillis(at.0 + span)),
     };
     store.create_key(command).await?;
@@ -113,7 +114,8 @@ fn create(args: &CreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let access = Access::parse(&args.access).unwrap_or(Access::Write);
     let (id, text) = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
-        make_key(store.as_ref(), &domain, access, &args.name, args.expires).await
+        make_key(store.as_ref(), &domain, access, &args.name, args.expires, origin("key create"))
+            .await
     })?;
     note(format_args!(
         "created key {id} of domain {name}, access {}; it is shown only this once",
@@ -169,7 +171,7 @@ fn revoke(args: &RevokeArgs) -> Result<Done, Failure> {
     let name = &args.domain.domain;
     let found = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
-        Ok(store.revoke_key(domain.id, &args.id, now()).await?)
+        Ok(store.revoke_key(domain.id, &args.id, origin("key revoke")).await?)
     })?;
     if !found {
         return Err(no_key(name, &args.id));
@@ -205,7 +207,7 @@ fn rotate(args: &RotateArgs, printer: &mut Printer) -> Result<Done, Failure> {
             id: id.clone(),
             new_id: new_id.clone(),
             new_hash: hash_of_key(&text),
-            now: at,
+            origin: AdminOrigin { now: at, ..origin("key rotate") },
             old_expires_at: args.grace.map(|span| UnixMillis(at.0 + span)),
         };
         store.rotate_key(command).await.map_err(|error| {

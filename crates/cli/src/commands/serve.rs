@@ -13,6 +13,7 @@ use clap::builder::RangedU64ValueParser;
 
 use super::console::link;
 use crate::args::{StoreArgs, parse_listen};
+use crate::clock::parse_span;
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
 use crate::printer::note;
@@ -144,6 +145,19 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
     keep_results: u64,
+    /// How long the log of changes is kept, such as 400d or 2y; 0 means for ever
+    #[arg(long, env = "CASELOAD_KEEP_CHANGES", value_name = "SPAN", default_value = "400d",
+          value_parser = parse_keep)]
+    keep_changes: Duration,
+}
+
+/// A span, or zero for ever.
+fn parse_keep(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let span = parse_span(text).map_err(|fault| format!("{fault}; 0 means for ever"))?;
+    Ok(Duration::from_millis(span.unsigned_abs()))
 }
 
 impl LimitArgs {
@@ -221,8 +235,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
         config.tls = tls;
         config.has_admin_address = admin.is_some();
         let store_of_notes = store.clone();
-        let server =
-            Server::start(store, (listener, admin), config, Duration::from_secs(args.lease))?;
+        let keep_changes = Some(args.limits.keep_changes).filter(|kept| !kept.is_zero());
+        let times = (Duration::from_secs(args.lease), keep_changes);
+        let server = Server::start(store, (listener, admin), config, times)?;
         let address = format!("{scheme}://{}", server.address());
         supervisor::tell_ready(&format!("serving on {address}"));
         note(format_args!("listening on {address}"));
@@ -258,7 +273,7 @@ async fn note_start(location: &StoreLocation, store: &dyn Store, address: &str) 
 /// Prints how to open the console: by a link if there is one domain.
 async fn note_console(store: &dyn Store, url: &str) -> Result<(), Failure> {
     if let [domain] = &store.domains().await?[..] {
-        let link = link(store, domain, Access::Admin, url).await?;
+        let link = link(store, domain, Access::Admin, url, "serve").await?;
         note(format_args!("console of {}, once and within 60 s: {link}", domain.name));
     } else {
         note("`caseload console --domain NAME` prints a link to the console of a domain");
@@ -269,6 +284,16 @@ async fn note_console(store: &dyn Store, url: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_are_kept_for_a_span_or_for_ever() {
+        assert_eq!(parse_keep("400d"), Ok(Duration::from_hours(400 * 24)));
+        assert_eq!(parse_keep("0"), Ok(Duration::ZERO));
+        for text in ["0d", "-1d", "400", ""] {
+            let fault = parse_keep(text).err().unwrap_or_default();
+            assert!(fault.ends_with("; 0 means for ever"), "{text}: {fault}");
+        }
+    }
 
     #[test]
     fn a_memory_budget_is_a_number_of_bytes_with_or_without_a_unit() {

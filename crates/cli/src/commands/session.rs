@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_location::StoreLocation;
+use caseload_model::change::Author;
 use caseload_model::ids::DomainName;
-use caseload_store::{Domain, OpenMode, Store, StoreError};
+use caseload_store::{AdminOrigin, Domain, OpenMode, Store, StoreError};
 
+use crate::clock::now;
 use crate::failure::Failure;
 use crate::interruption::interruptible;
 use crate::printer::note;
@@ -82,4 +84,11 @@ pub(crate) async fn domain_named(store: &dyn Store, name: &DomainName) -> Result
             "`caseload domain list` shows the domains, `caseload domain create {name}` creates it"
         ))
     })
+}
+
+/// The origin of a command that works on a store. The log of changes has its words without its
+/// arguments, because those may have a password.
+pub(crate) fn origin(words: &str) -> AdminOrigin {
+    let by = Author::Command { line: format!("caseload {words}") };
+    AdminOrigin { by, ..now().into() }
 }

@@ -3,7 +3,9 @@
 //! so chunks of imports are short. A dry run locks nothing: it plans from its snapshot.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use caseload_model::change::Effect;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{ImportContext, ImportPlan, IssueFragments, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
@@ -14,6 +16,7 @@ use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::join;
 use tokio_postgres::types::ToSql;
 
@@ -35,6 +38,8 @@ pub(crate) struct Import<'c> {
     changes: IndexChanges,
     upsert: bool,
     names: ImportedNames,
+    /// The records that were created by their names.
+    created: Arc<Mutex<Vec<Effect>>>,
 }
 
 /// The clock's numbers after the issues of the chunk so far.
@@ -108,6 +113,10 @@ impl<'c> ImportStore for Import<'c> {
         Ok(())
     }
 
+    fn take_created(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut *self.created.lock())
+    }
+
     fn insert(
         &mut self,
         part: &ChunkEntries,
@@ -154,6 +163,7 @@ impl<'c> Import<'c> {
             changes: IndexChanges::default(),
             upsert: command.upsert,
             names: ImportedNames::default(),
+            created: Arc::default(),
         }
     }
 
@@ -193,7 +203,13 @@ impl<'c> Import<'c> {
         if clock.last_change == before {
             clock.change_time(*now);
         }
-        pipeline.send_with_issues(names.write(client, domain).boxed())?;
+        let created = self.created.clone();
+        let named = async move {
+            let added = names.write(client, domain).await?;
+            created.lock().extend(added);
+            Ok(())
+        };
+        pipeline.send_with_issues(named.boxed())?;
         // This runs while the database writes the issues and their names.
         let deltas = if self.upsert {
             Deltas::new(domain, changes)?

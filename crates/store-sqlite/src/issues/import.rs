@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use caseload_model::change::{ChangeAction, Effect, Resource};
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{
@@ -30,6 +31,8 @@ pub(crate) struct Import<'c> {
     now: UnixMillis,
     indexing: IndexThread,
     changed_at: Option<UnixMillis>,
+    /// The records that were created by their names.
+    created: Vec<Effect>,
 }
 
 impl<'c> ImportStore for Import<'c> {
@@ -64,6 +67,10 @@ impl<'c> ImportStore for Import<'c> {
         Ok(self.indexing.remove(removed)?)
     }
 
+    fn take_created(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.created)
+    }
+
     fn insert(
         &mut self,
         part: &ChunkEntries,
@@ -87,7 +94,8 @@ impl<'c> ImportStore for Import<'c> {
 
 impl<'c> Import<'c> {
     pub(crate) fn new(tx: DomainTx<'c>, command: &ApplyChunk) -> Self {
-        Self { tx, now: command.clock.now(), indexing: IndexThread::default(), changed_at: None }
+        let (now, indexing) = (command.clock.now(), IndexThread::default());
+        Self { tx, now, indexing, changed_at: None, created: Vec::new() }
     }
 
     /// Writes the index and the clock's numbers.
@@ -114,30 +122,43 @@ impl<'c> Import<'c> {
                  VALUES (?1, ?2, ?3, ?2, ?4)",
                 values![self.tx.domain, id, app.publish_id, at],
             )?;
+            self.created(Resource::App, id);
         }
         if plan.queues.is_empty() && plan.agents.is_empty() && plan.app_profiles.is_empty() {
             return Ok(());
         }
         let now = self.changed_at(conn)?.0;
         for queue in &plan.queues {
-            self.tx.change(
+            let added = self.tx.change(
                 "INSERT INTO queues (domain_id, id, name, created_at)
                  VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
                 values![self.tx.domain, queue.id, queue.name, now],
             )?;
+            if added > 0 {
+                self.created(Resource::Queue, &queue.id);
+            }
         }
         for agent in &plan.agents {
             let email = agent.email.as_deref().unwrap_or_default();
-            self.tx.change(
+            let added = self.tx.change(
                 "INSERT INTO agents (domain_id, id, name, email, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
                 values![self.tx.domain, agent.id, agent.name, email, now],
             )?;
+            if added > 0 {
+                self.created(Resource::Agent, &agent.id);
+            }
         }
         for profile in &plan.app_profiles {
-            add_app_profile(&self.tx, profile, UnixMillis(now))?;
+            if add_app_profile(&self.tx, profile, UnixMillis(now))? {
+                self.created(Resource::AppProfile, &profile.pid);
+            }
         }
         Ok(())
+    }
+
+    fn created(&mut self, resource: Resource, id: &str) {
+        self.created.push(Effect::new(resource, id, ChangeAction::Created));
     }
 
     fn changed_at(&mut self, conn: &Connection) -> Result<UnixMillis, Fault> {

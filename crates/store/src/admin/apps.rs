@@ -1,8 +1,10 @@
 //! Apps, the sources of issues. A new app gets the domain's next publish id. An imported app has
 //! the publish id of its entry, even if another app has the same one.
 
+use caseload_model::change::Resource;
 use caseload_model::ids::timed_id;
 
+use super::logged::log_created;
 use crate::idempotency::CommandStore;
 use crate::{App, CreateApp, CreateDomain, StoreError, values};
 
@@ -16,25 +18,26 @@ pub(super) const INSERT: &str = "INSERT INTO apps (domain_id, id, publish_id, ti
 /// The first app of a new domain.
 pub(super) fn default_app(command: &CreateDomain) -> App {
     App {
-        id: timed_id(&command.name, "app", command.now, command.random),
+        id: timed_id(&command.name, "app", command.origin.now, command.random),
         publish_id: DEFAULT_APP_NUMBER.to_string(),
         title: "Web".to_owned(),
-        created_at: command.now,
+        created_at: command.origin.now,
     }
 }
 
 pub fn create_app(store: &impl CommandStore, command: &CreateApp) -> Result<App, StoreError> {
     store.require_domain()?;
-    let CreateApp { domain, id, title, now } = command;
+    let CreateApp { domain, id, title, origin } = command;
     let publish_id = next_publish_id(store)?;
     let added = store.change(
         &format!("{INSERT} ON CONFLICT DO NOTHING"),
-        values![domain, id, publish_id, title, now],
+        values![domain, id, publish_id, title, origin.now],
     )?;
     if added == 0 {
         return Err(StoreError::exists("app", id));
     }
-    Ok(App { id: id.clone(), publish_id, title: title.clone(), created_at: *now })
+    log_created(store, origin, Resource::App, id)?;
+    Ok(App { id: id.clone(), publish_id, title: title.clone(), created_at: origin.now })
 }
 
 /// The next number that no app of the domain has, including imported apps.

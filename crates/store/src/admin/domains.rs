@@ -1,13 +1,16 @@
 //! Domains: creating and listing them, the desk that writes in their name, and their quotas.
 
+use caseload_model::change::{ChangeAction, Effect, Resource};
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::write::Desk;
 
 use super::apps::{self, DEFAULT_APP_NUMBER, default_app};
+use super::logged::{batch, log_effects};
+use crate::changes::{add_batch, packed};
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Sql};
 use crate::tasks::{TaskTables, delayed, unfinished};
-use crate::{CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values};
+use crate::{AdminOrigin, CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values};
 
 /// The columns that [`domain`] reads.
 const COLUMNS: &str = "id, name, created_at, desk_name, desk_email, quota_bytes, quota_tasks, \
@@ -15,22 +18,25 @@ const COLUMNS: &str = "id, name, created_at, desk_name, desk_email, quota_bytes,
 
 /// Creates a domain with its clock and its default app.
 pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain, StoreError> {
-    let (CreateDomain { name, now, .. }, app) = (command, default_app(command));
+    let (CreateDomain { name, origin, .. }, app) = (command, default_app(command));
     let made = store.find(
         "INSERT INTO domains (name, default_app_id, created_at) VALUES (?1, ?2, ?3)
          ON CONFLICT DO NOTHING RETURNING id",
-        values![name.as_str(), app.id, now],
+        values![name.as_str(), app.id, origin.now],
         |row| row.get(0),
     )?;
     let id: DomainId = made.ok_or_else(|| StoreError::exists("domain", name.as_str()))?;
     let clock = "INSERT INTO domain_clocks (domain_id, last_app_number) VALUES (?1, ?2)";
     store.change(clock, values![id, DEFAULT_APP_NUMBER])?;
-    let app = values![id, app.id, app.publish_id, app.title, app.created_at];
-    store.change(apps::INSERT, app)?;
+    let columns = values![id, app.id, app.publish_id, app.title, app.created_at];
+    store.change(apps::INSERT, columns)?;
+    let records = [(Resource::Domain, name.as_str()), (Resource::App, &*app.id)];
+    let created = records.map(|(of, id)| Effect::new(of, id, ChangeAction::Created));
+    add_batch(store, id, &packed(&batch(origin, created.into()))?)?;
     Ok(Domain {
         id,
         name: name.clone(),
-        created_at: *now,
+        created_at: origin.now,
         desk: Desk::default(),
         limits: DomainLimits::default(),
         placeholders: None,
@@ -62,30 +68,47 @@ fn domain(row: &dyn Row) -> Result<Domain, StoreError> {
     })
 }
 
-/// Sets the author of messages and notes that no agent signs.
-pub fn set_desk(store: &impl CommandStore, desk: &Desk) -> Result<(), StoreError> {
-    store.require_domain()?;
-    let set = "UPDATE domains SET desk_name = ?2, desk_email = ?3 WHERE id = ?1";
-    store.change(set, values![store.domain(), desk.name, desk.email]).map(drop)
-}
-
-/// Sets the quotas of the domain.
-pub fn set_limits(store: &impl CommandStore, limits: DomainLimits) -> Result<(), StoreError> {
-    store.require_domain()?;
+/// Edits the desk, the quotas and the placeholders of the domain. Of two edits at once, the second
+/// waits for the first and reads what that one wrote.
+pub fn edit_domain(
+    store: &impl CommandStore,
+    origin: &AdminOrigin,
+    edit: &impl Fn(&mut Domain),
+) -> Result<(), StoreError> {
+    let id = store.domain();
+    store.change("UPDATE domains SET name = name WHERE id = ?1", values![id])?;
+    let select = format!("SELECT {COLUMNS} FROM domains WHERE id = ?1");
+    let found = store.find(&select, values![id], domain)?;
+    let before = found.ok_or_else(StoreError::unknown_domain)?;
+    let mut after = before.clone();
+    edit(&mut after);
+    let fields = changed_fields(&before, &after);
+    if fields.is_empty() {
+        return Ok(());
+    }
+    let Domain { name, desk, limits, placeholders, .. } = after;
     let DomainLimits { quota_bytes, quota_tasks, rate_limit } = limits;
-    store
-        .change(
-            "UPDATE domains SET quota_bytes = ?2, quota_tasks = ?3, rate_limit = ?4 WHERE id = ?1",
-            values![store.domain(), quota_bytes, quota_tasks, rate_limit],
-        )
-        .map(drop)
+    store.change(
+        "UPDATE domains SET desk_name = ?2, desk_email = ?3, quota_bytes = ?4, quota_tasks = ?5,
+         rate_limit = ?6, placeholders = ?7 WHERE id = ?1",
+        values![id, desk.name, desk.email, quota_bytes, quota_tasks, rate_limit, placeholders],
+    )?;
+    let updated = Effect::new(Resource::Domain, name.as_str(), ChangeAction::Updated);
+    log_effects(store, origin, vec![updated.of_fields(fields.into_iter().map(Into::into))])
 }
 
-/// Sets the words that are nobody's identity.
-pub fn set_placeholders(store: &impl CommandStore, list: Option<&str>) -> Result<(), StoreError> {
-    store.require_domain()?;
-    let set = "UPDATE domains SET placeholders = ?2 WHERE id = ?1";
-    store.change(set, values![store.domain(), list]).map(drop)
+/// The names of the fields that differ.
+fn changed_fields(before: &Domain, after: &Domain) -> Vec<&'static str> {
+    let (was, is) = (&before.limits, &after.limits);
+    let fields = [
+        ("desk_name", before.desk.name != after.desk.name),
+        ("desk_email", before.desk.email != after.desk.email),
+        ("quota_bytes", was.quota_bytes != is.quota_bytes),
+        ("quota_tasks", was.quota_tasks != is.quota_tasks),
+        ("rate_limit", was.rate_limit != is.rate_limit),
+        ("placeholders", before.placeholders != after.placeholders),
+    ];
+    fields.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
 }
 
 /// Adds `?2` to the bytes that the domain `?1` stores; the answer is the new number. The clock of a

@@ -2,12 +2,14 @@
 //! decides with `KeyGrant::works_at` whether a key still works. A key is looked up before its
 //! domain is known, so that a distributed database has this small table on every node.
 
+use caseload_model::change::{ChangeAction, Effect, Resource};
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
+use super::logged::{log_created, log_effects};
 use crate::idempotency::CommandStore;
 use crate::sql::{Query, Row};
-use crate::{CreateKey, Key, KeyGrant, RotateKey, StoreError, values};
+use crate::{AdminOrigin, CreateKey, Key, KeyGrant, RotateKey, StoreError, values};
 
 /// The column of a key that administers its domain; of others it is null.
 const ADMIN: u32 = 1;
@@ -19,13 +21,18 @@ pub(super) const COLUMNS_COUNT: usize = 9;
 
 pub fn create_key(store: &impl CommandStore, command: &CreateKey) -> Result<(), StoreError> {
     store.require_domain()?;
-    let CreateKey { domain, id, hash, name, access, now, expires_at } = command;
+    insert(store, command)?;
+    log_created(store, &command.origin, Resource::Key, &command.id)
+}
+
+fn insert(store: &impl CommandStore, command: &CreateKey) -> Result<(), StoreError> {
+    let CreateKey { domain, id, hash, name, access, origin, expires_at } = command;
     let writes = *access >= Access::Write;
     let admin = (*access == Access::Admin).then_some(ADMIN);
     let added = store.change(
         "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at,
          admin_access) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
-        values![domain, id, hash, name, writes, now, expires_at, admin],
+        values![domain, id, hash, name, writes, origin.now, expires_at, admin],
     )?;
     if added == 0 { Err(StoreError::exists("key", id)) } else { Ok(()) }
 }
@@ -36,26 +43,45 @@ pub fn keys(store: &impl CommandStore) -> Result<Vec<Key>, StoreError> {
     store.list(&select, values![store.domain()], key)
 }
 
-/// Returns false if the domain has no such key. A second revocation does not change the time.
-pub fn revoke_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<bool, StoreError> {
-    let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3)
-                  WHERE domain_id = ?1 AND id = ?2";
-    Ok(store.change(revoke, values![store.domain(), id, at])? > 0)
+/// Returns false if the domain has no such key. A second revocation changes nothing.
+pub fn revoke_key(
+    store: &impl CommandStore,
+    id: &str,
+    origin: &AdminOrigin,
+) -> Result<bool, StoreError> {
+    let domain = store.domain();
+    let revoke = "UPDATE keys SET revoked_at = ?3
+                  WHERE domain_id = ?1 AND id = ?2 AND revoked_at IS NULL";
+    if store.change(revoke, values![domain, id, origin.now])? > 0 {
+        let revoked = Effect::new(Resource::Key, id, ChangeAction::Revoked);
+        log_effects(store, origin, vec![revoked])?;
+        return Ok(true);
+    }
+    let exists = "SELECT 1 FROM keys WHERE domain_id = ?1 AND id = ?2";
+    Ok(store.find(exists, values![domain, id], |_| Ok(()))?.is_some())
 }
 
 /// The update decides whether the old key still works: of two replacements at once that revoke it,
 /// the second waits for the first and finds no working key.
 pub fn rotate_key(store: &impl CommandStore, command: &RotateKey) -> Result<(), StoreError> {
-    let RotateKey { domain, id, new_id, new_hash, now, old_expires_at } = command;
+    let RotateKey { domain, id, new_id, new_hash, origin, old_expires_at } = command;
+    let now = origin.now;
     let select = format!("SELECT {COLUMNS} FROM keys k WHERE k.domain_id = ?1 AND k.id = ?2");
     let missing = || StoreError::NotFound { what: format!("the key {id}") };
     let old = store.find(&select, values![domain, id], key)?.ok_or_else(missing)?;
-    let revoked_at = old_expires_at.is_none().then_some(*now);
+    let revoked_at = old_expires_at.is_none().then_some(now);
     let ends = old_expires_at.iter().copied().chain(old.expires_at).min();
     let end = "UPDATE keys SET revoked_at = ?4, expires_at = ?5 WHERE domain_id = ?1 AND id = ?2
                AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)";
     if store.change(end, values![domain, id, now, revoked_at, ends])? == 0 {
         return Err(StoreError::KeyEnded);
+    }
+    let mut effects = vec![Effect::new(Resource::Key, &**new_id, ChangeAction::Created)];
+    if revoked_at.is_some() {
+        effects.insert(0, Effect::new(Resource::Key, &**id, ChangeAction::Revoked));
+    } else if ends != old.expires_at {
+        let updated = Effect::new(Resource::Key, &**id, ChangeAction::Updated);
+        effects.insert(0, updated.of_fields(["expires_at".into()]));
     }
     let new = CreateKey {
         domain: *domain,
@@ -63,10 +89,12 @@ pub fn rotate_key(store: &impl CommandStore, command: &RotateKey) -> Result<(), 
         hash: *new_hash,
         name: old.name,
         access: old.access,
-        now: *now,
+        origin: origin.clone(),
         expires_at: old.expires_at,
     };
-    create_key(store, &new)
+    store.require_domain()?;
+    insert(store, &new)?;
+    log_effects(store, origin, effects)
 }
 
 pub fn key_by_hash(hash: [u8; 32]) -> Query<KeyGrant> {

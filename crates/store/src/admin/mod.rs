@@ -5,14 +5,15 @@ mod agents;
 mod apps;
 mod domains;
 mod keys;
+mod logged;
 mod queues;
 mod sessions;
 
 pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
 pub use domains::{
-    ADD_BYTES, QUOTA_BYTES, add_bytes, create_domain, domain_by_name, domains, require_room,
-    set_desk, set_limits, set_placeholders, usage,
+    ADD_BYTES, QUOTA_BYTES, add_bytes, create_domain, domain_by_name, domains, edit_domain,
+    require_room, usage,
 };
 pub use keys::{create_key, key_by_hash, keys, revoke_key, rotate_key, touch_key};
 pub use queues::create_queue;

@@ -7,8 +7,9 @@ use caseload_model::time::UnixMillis;
 
 use super::Backend;
 use crate::{
-    Admin, Agent, App, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateQueue, CreateSession,
-    Domain, DomainLimits, DomainUsage, Key, KeyGrant, RotateKey, SessionKind, StoreFuture, admin,
+    Admin, AdminOrigin, Agent, App, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateQueue,
+    CreateSession, Domain, DomainLimits, DomainUsage, Key, KeyGrant, RotateKey, SessionKind,
+    StoreFuture, admin,
 };
 
 impl<B: Backend> Admin for B {
@@ -25,16 +26,29 @@ impl<B: Backend> Admin for B {
         self.read(move |tx| admin::domain_by_name(tx, &name))
     }
 
-    fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
-        self.write_in(domain, move |tx| admin::set_desk(&tx, &desk))
+    fn set_desk(&self, domain: DomainId, desk: Desk, origin: AdminOrigin) -> StoreFuture<'_, ()> {
+        let set = move |domain: &mut Domain| domain.desk.clone_from(&desk);
+        self.write_in(domain, move |tx| admin::edit_domain(&tx, &origin, &set))
     }
 
-    fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()> {
-        self.write_in(domain, move |tx| admin::set_limits(&tx, limits))
+    fn set_limits(
+        &self,
+        domain: DomainId,
+        limits: DomainLimits,
+        origin: AdminOrigin,
+    ) -> StoreFuture<'_, ()> {
+        let set = move |domain: &mut Domain| domain.limits = limits;
+        self.write_in(domain, move |tx| admin::edit_domain(&tx, &origin, &set))
     }
 
-    fn set_placeholders(&self, domain: DomainId, list: Option<String>) -> StoreFuture<'_, ()> {
-        self.write_in(domain, move |tx| admin::set_placeholders(&tx, list.as_deref()))
+    fn set_placeholders(
+        &self,
+        domain: DomainId,
+        list: Option<String>,
+        origin: AdminOrigin,
+    ) -> StoreFuture<'_, ()> {
+        let set = move |domain: &mut Domain| domain.placeholders.clone_from(&list);
+        self.write_in(domain, move |tx| admin::edit_domain(&tx, &origin, &set))
     }
 
     fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage> {
@@ -53,9 +67,9 @@ impl<B: Backend> Admin for B {
         self.read_in(domain, |tx| admin::keys(&tx))
     }
 
-    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
+    fn revoke_key(&self, domain: DomainId, id: &str, origin: AdminOrigin) -> StoreFuture<'_, bool> {
         let id = id.to_owned();
-        self.write_in(domain, move |tx| admin::revoke_key(&tx, &id, at))
+        self.write_in(domain, move |tx| admin::revoke_key(&tx, &id, &origin))
     }
 
     fn rotate_key(&self, command: RotateKey) -> StoreFuture<'_, ()> {

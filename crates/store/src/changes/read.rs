@@ -59,9 +59,12 @@ pub fn read_changes(
     store: &impl CommandStore,
     request: &ReadChanges,
 ) -> Result<ChangePage, StoreError> {
-    // Without a clock there is no domain.
-    last_position(store)?;
-    let mut page = ChangePage { changes: Vec::new(), next: request.after };
+    let (_, dropped) = positions(store)?;
+    let after = request.after.unwrap_or(dropped);
+    if after < dropped {
+        return Err(StoreError::ChangesDropped { dropped });
+    }
+    let mut page = ChangePage { changes: Vec::new(), next: after };
     let mut looked_at = 0;
     while looked_at < READ_BATCHES_MAX {
         let batches = step(store, request, page.next)?;
@@ -122,7 +125,13 @@ pub(super) fn batches(
 
 /// The position of the domain's last change; 0 before the first.
 pub fn last_position(store: &impl CommandStore) -> Result<u64, StoreError> {
-    let select = "SELECT last_position FROM domain_clocks WHERE domain_id = ?1";
-    let last = store.find(select, values![store.domain()], |row| row.get(0))?;
-    last.ok_or_else(StoreError::unknown_domain)
+    positions(store).map(|(last, _)| last)
+}
+
+/// The last position that the clock of the domain gave out, and the last one that was dropped.
+fn positions(store: &impl CommandStore) -> Result<(u64, u64), StoreError> {
+    let select = "SELECT last_position, dropped_position FROM domain_clocks WHERE domain_id = ?1";
+    let found =
+        store.find(select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    found.ok_or_else(StoreError::unknown_domain)
 }

@@ -9,15 +9,10 @@ use std::collections::BTreeSet;
 use caseload_model::change::{Effect, Resource};
 use caseload_model::ids::DomainId;
 
-use super::read::{BATCH_COLUMNS, stored_batch};
-use crate::StoreError;
-use crate::checksum::CHANGES;
-use crate::idempotency::CommandStore;
 use crate::sql::Value;
-use crate::values;
 
 /// The kinds of records whose history can be read. Their ids are numbers.
-const INDEXED: [Resource; 2] = [Resource::Issue, Resource::CoreProfile];
+pub(super) const INDEXED: [Resource; 2] = [Resource::Issue, Resource::CoreProfile];
 /// The most records of a kind that a batch has a row each for.
 const SINGLE_RECORDS_MAX: usize = 32;
 /// The id in the row of a span.
@@ -33,8 +28,8 @@ pub const ADD_RECORD: &str = "INSERT INTO change_records
 /// A row of the index, without its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexRow {
-    resource: Resource,
-    id: i64,
+    pub(super) resource: Resource,
+    pub(super) id: i64,
     /// Of a span: the lowest and the highest id.
     span: Option<(i64, i64)>,
 }
@@ -76,44 +71,4 @@ pub(crate) fn index_rows(effects: &[Effect]) -> Vec<IndexRow> {
         }
     }
     rows
-}
-
-/// Deletes the rows of the batches up to a position, which the same transaction then deletes. A
-/// caller goes forward in steps, because each of the batches is read.
-pub fn delete_index(store: &impl CommandStore, through: u64) -> Result<(), StoreError> {
-    let domain = store.domain();
-    let select = format!(
-        "SELECT {}, {BATCH_COLUMNS} FROM changes
-         WHERE domain_id = ?1 AND last_position <= ?2 ORDER BY last_position",
-        CHANGES.select()
-    );
-    let mut dropped = Vec::new();
-    store.each(&select, values![domain, through], &mut |row| {
-        let last: i64 = row.get(CHANGES.width() + 1)?;
-        let rows = match stored_batch(row) {
-            Ok(stored) => Some(index_rows(&stored.batch.effects)),
-            // A damaged batch does not say which rows it has.
-            Err(StoreError::Corrupt(_)) => None,
-            Err(other) => return Err(other),
-        };
-        dropped.push((last, rows));
-        Ok(())
-    })?;
-    for (last, rows) in dropped {
-        let Some(rows) = rows else {
-            let all = "DELETE FROM change_records WHERE domain_id = ?1 AND last_position = ?2";
-            store.change(all, values![domain, last])?;
-            continue;
-        };
-        for resource in INDEXED {
-            let of_kind = rows.iter().filter(|row| row.resource == resource);
-            let ids: Vec<i64> = of_kind.map(|row| row.id).collect();
-            if !ids.is_empty() {
-                let one = "DELETE FROM change_records WHERE domain_id = ?1 AND resource = ?2
-                           AND id = ANY (?3) AND last_position = ?4";
-                store.change(one, values![domain, resource.code(), ids, last])?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,9 @@
 //! Writing the log: packs the effects of a transaction as one row. The store adds the row with its
 //! positions, at the end of the transaction.
 
-use caseload_model::change::{Batch, ChangeAction, Effect, RecordId, Resource, issue_effect};
+use caseload_model::change::{
+    BATCH_CHANGES_MAX, Batch, ChangeAction, Effect, RecordId, Resource, issue_effect,
+};
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 
@@ -38,12 +40,23 @@ impl Log {
     }
 }
 
-/// Adds the effects of a transaction to the log; nothing if it has none. Each transaction calls
+/// Adds the effects of a transaction to the log; nothing if it has none, and several batches if it
+/// has more than one may have: the entries of a chunk may name many people. Each transaction calls
 /// this once, at its end, because the clock is locked last.
 pub fn log(store: &impl CommandStore, batch: &Batch) -> Result<(), StoreError> {
-    if batch.effects.is_empty() {
-        return Ok(());
+    let Batch { at, by, request_id, effects } = batch;
+    if effects.len() <= BATCH_CHANGES_MAX {
+        return if effects.is_empty() { Ok(()) } else { store.add_batch(packed(batch)?) };
     }
+    for part in effects.chunks(BATCH_CHANGES_MAX) {
+        let batch = Batch::new(*at, by.clone(), part.to_vec());
+        store.add_batch(packed(&Batch { request_id: request_id.clone(), ..batch })?)?;
+    }
+    Ok(())
+}
+
+/// The row of a batch that has effects.
+pub(crate) fn packed(batch: &Batch) -> Result<LoggedBatch, StoreError> {
     let mut bytes = batch.pack();
     if bytes.len() >= COMPRESSED_FROM_BYTES {
         let compressed = pack(&bytes)?;
@@ -52,5 +65,5 @@ pub fn log(store: &impl CommandStore, batch: &Batch) -> Result<(), StoreError> {
         }
     }
     let (count, index) = (batch.effects.len() as i64, index_rows(&batch.effects));
-    store.add_batch(LoggedBatch { count, at: batch.at, bytes, index })
+    Ok(LoggedBatch { count, at: batch.at, bytes, index })
 }

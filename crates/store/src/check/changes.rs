@@ -1,11 +1,12 @@
-//! The rules of the log of changes: every batch can be read, the positions of a domain have no gap,
-//! the clock of the domain has the last one, and the index of records is that of the batches.
+//! The rules of the log of changes: every batch can be read, the first one that is kept follows those
+//! that were dropped, the positions of a domain have no gap, its clock has the last one, and the
+//! index of records is that of the batches.
 
 use std::collections::BTreeMap;
 
-use super::domains::{Domains, Scope};
 use caseload_model::ids::DomainId;
 
+use super::domains::{Domains, Scope};
 use super::{CheckedStore, Findings};
 use crate::StoreError;
 use crate::changes::{BATCH_COLUMNS, index_rows, stored_batch};
@@ -18,31 +19,35 @@ pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<()
     let mut count = 0;
     for scope in domains.scopes(store) {
         let d = scope.domain_of("t");
+        let mut logs: BTreeMap<String, Log> = BTreeMap::new();
+        let clocks = format!(
+            "SELECT t.domain_id, t.dropped_position, t.last_position FROM domain_clocks t
+             WHERE t.domain_id = {d}"
+        );
+        scope.each(&clocks, |row| {
+            let Some(name) = domains.name_in(row, 0)? else { return Ok(()) };
+            logs.insert(name.to_owned(), Log { position: row.get(1)?, clock: row.get(2)? });
+            Ok(())
+        })?;
         let select = format!(
-            "SELECT {}, {BATCH_COLUMNS},
-             (SELECT c.last_position FROM domain_clocks c
-              WHERE c.domain_id = t.domain_id AND c.domain_id = {d})
-             FROM changes t WHERE t.domain_id = {d} ORDER BY t.domain_id, t.last_position",
+            "SELECT {}, {BATCH_COLUMNS} FROM changes t WHERE t.domain_id = {d}
+             ORDER BY t.domain_id, t.last_position",
             CHANGES.select()
         );
-        let mut last: Option<Last> = None;
         let mut indexes: BTreeMap<i64, Difference> = BTreeMap::new();
         scope.each(&select, |row| {
             let Some(name) = domains.name_in(row, 0)? else { return Ok(()) };
             let positions = CHANGES.width();
             let first: u64 = row.get(positions)?;
-            if last.as_ref().is_some_and(|last| last.domain != name) {
-                end(findings, last.take());
-            }
-            if let Some(last) = &last
-                && last.position + 1 != first
-            {
+            let log = logs.entry(name.to_owned()).or_default();
+            if log.position + 1 != first {
                 findings.fault(format!(
                     "domain {name}: the change with position {first} follows position {}",
-                    last.position
+                    log.position
                 ));
             }
             let index = indexes.entry(row.get(0)?).or_default();
+            log.position = row.get(positions + 1)?;
             match stored_batch(row) {
                 Ok(stored) => {
                     count += stored.batch.effects.len() as u64;
@@ -57,11 +62,16 @@ pub fn changes<S: CheckedStore>(store: &S, findings: &mut Findings) -> Result<()
                 }
                 Err(other) => return Err(other),
             }
-            let (domain, position) = (name.to_owned(), row.get(positions + 1)?);
-            last = Some(Last { domain, position, clock: row.get(positions + 2)? });
             Ok(())
         })?;
-        end(findings, last);
+        for (name, Log { position, clock }) in logs {
+            if position != clock {
+                findings.fault(format!(
+                    "domain {name}: the last change has position {position}, and the domain's \
+                     clock has {clock}"
+                ));
+            }
+        }
         compare_index(&scope, &domains, indexes, findings)?;
     }
     findings.verified("changes", count);
@@ -125,22 +135,11 @@ fn compare_index<S: CheckedStore>(
     Ok(())
 }
 
-/// The last batch of a domain so far.
-struct Last {
-    domain: String,
+/// The log of a domain.
+#[derive(Default)]
+struct Log {
+    /// The last position so far, dropped ones included.
     position: u64,
-    /// The last position that the clock gave out; `None` without a clock.
-    clock: Option<u64>,
-}
-
-/// The last change of a domain has the last position of its clock.
-fn end(findings: &mut Findings, last: Option<Last>) {
-    if let Some(Last { domain, position, clock }) = last
-        && clock != Some(position)
-    {
-        findings.fault(format!(
-            "domain {domain}: the last change has position {position}, which is not that of the \
-             domain's clock"
-        ));
-    }
+    /// The last position that the clock gave out.
+    clock: u64,
 }

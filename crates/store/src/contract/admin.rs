@@ -1,6 +1,7 @@
 //! The administration of a store: domains with their API keys, apps and agents. Everything else in
 //! a store belongs to a domain.
 
+use caseload_model::change::Author;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::write::Desk;
 use caseload_model::key::Access;
@@ -19,11 +20,21 @@ pub trait Admin: Send + Sync + 'static {
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>>;
     /// Sets the author of messages and notes that no agent signs. It takes effect with the next
     /// command that writes one, on every server.
-    fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()>;
+    fn set_desk(&self, domain: DomainId, desk: Desk, origin: AdminOrigin) -> StoreFuture<'_, ()>;
     /// Sets the quotas of a domain. Running servers obey it within seconds.
-    fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()>;
+    fn set_limits(
+        &self,
+        domain: DomainId,
+        limits: DomainLimits,
+        origin: AdminOrigin,
+    ) -> StoreFuture<'_, ()>;
     /// Sets the placeholders of a domain. Tasks obey them that a server begins after it.
-    fn set_placeholders(&self, domain: DomainId, list: Option<String>) -> StoreFuture<'_, ()>;
+    fn set_placeholders(
+        &self,
+        domain: DomainId,
+        list: Option<String>,
+        origin: AdminOrigin,
+    ) -> StoreFuture<'_, ()>;
     /// The present usage of a domain.
     fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage>;
     /// Removes a domain and everything in it.
@@ -35,7 +46,7 @@ pub trait Admin: Send + Sync + 'static {
     /// The keys of a domain, oldest first, revoked ones included.
     fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>>;
     /// Revokes a key by its id; false if the domain has no such key.
-    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool>;
+    fn revoke_key(&self, domain: DomainId, id: &str, origin: AdminOrigin) -> StoreFuture<'_, bool>;
     /// Replaces a key by a new one with the same name, access and expiry, in one transaction.
     /// [`StoreError::NotFound`](super::StoreError) if the domain has no such key, `KeyEnded` if it
     /// was revoked or has expired: a replacement must not give back an access that was taken away.
@@ -68,6 +79,22 @@ pub trait Admin: Send + Sync + 'static {
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
     /// Makes a queue. [`StoreError::AlreadyExists`](super::StoreError) if its id is taken.
     fn create_queue(&self, command: CreateQueue) -> StoreFuture<'_, ()>;
+}
+
+/// When a command was given and by whom: the time and the author of its changes in the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdminOrigin {
+    pub now: UnixMillis,
+    pub by: Author,
+    /// The id of the request, if a call gave it.
+    pub request_id: Option<String>,
+}
+
+impl From<UnixMillis> for AdminOrigin {
+    /// Of a command without a known author.
+    fn from(now: UnixMillis) -> Self {
+        Self { now, ..Self::default() }
+    }
 }
 
 /// A tenant, with profiles, issues, tasks and keys of its own.
@@ -108,7 +135,7 @@ pub struct DomainUsage {
 #[derive(Debug, Clone)]
 pub struct CreateDomain {
     pub name: DomainName,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
     /// Fills the random part of the default app's id.
     pub random: u64,
 }
@@ -133,7 +160,7 @@ pub struct CreateKey {
     pub hash: [u8; 32],
     pub name: String,
     pub access: Access,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
     pub expires_at: Option<UnixMillis>,
 }
 
@@ -145,7 +172,7 @@ pub struct RotateKey {
     pub id: String,
     pub new_id: String,
     pub new_hash: [u8; 32],
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
     /// When the replaced key expires, if it does not expire before; without it, it is revoked now.
     pub old_expires_at: Option<UnixMillis>,
 }
@@ -175,7 +202,7 @@ pub struct CreateQueue {
     pub domain: DomainId,
     pub id: String,
     pub name: String,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
 }
 
 /// A key and the domain that it opens.
@@ -209,7 +236,7 @@ pub struct CreateApp {
     pub domain: DomainId,
     pub id: String,
     pub title: String,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
 }
 
 /// An agent, who answers issues.
@@ -227,7 +254,7 @@ pub struct CreateAgent {
     pub id: String,
     pub name: String,
     pub email: String,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
 }
 
 impl CreateAgent {
@@ -237,7 +264,7 @@ impl CreateAgent {
             id: self.id.clone(),
             name: self.name.clone(),
             email: self.email.clone(),
-            created_at: self.now,
+            created_at: self.origin.now,
         }
     }
 }

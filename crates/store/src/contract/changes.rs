@@ -10,6 +10,8 @@ use super::StoreFuture;
 pub trait Changes: Send + Sync + 'static {
     /// The changes that follow a position, from one snapshot. A reader that continues
     /// at [`ChangePage::next`] sees every change once.
+    /// [`StoreError::ChangesDropped`](super::StoreError) if changes that follow it are no longer
+    /// kept.
     fn read_changes(&self, request: ReadChanges) -> StoreFuture<'_, ChangePage>;
     /// The changes of one record, newest first.
     fn history(&self, request: ReadHistory) -> StoreFuture<'_, HistoryPage>;
@@ -21,8 +23,8 @@ pub trait Changes: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct ReadChanges {
     pub domain: DomainId,
-    /// Only the changes after this position; 0 for all.
-    pub after: u64,
+    /// Only the changes after this position; `None` for all that are kept.
+    pub after: Option<u64>,
     /// The most changes of the answer, at least 1.
     pub changes_max: usize,
     pub filter: ChangeFilter,
@@ -33,7 +35,7 @@ pub struct ReadChanges {
 pub struct ChangePage {
     pub changes: Vec<Change>,
     /// The position after which the next read begins. The log has ended if it is that of the
-    /// request; without changes it may still be greater, if none of many matched.
+    /// request. Without changes it may still be greater, if none of many matched.
     pub next: u64,
 }
 

@@ -50,6 +50,9 @@ pub enum StoreError {
     Refused(Vec<ParameterFault>),
     #[error("a staged attachment is gone")]
     AttachmentLost,
+    /// A reader of the log of changes came too late; the last position that was dropped.
+    #[error("the changes up to position {dropped} are no longer kept")]
+    ChangesDropped { dropped: u64 },
     #[error("the read passed its deadline")]
     DeadlinePassed,
     /// The read did not begin.

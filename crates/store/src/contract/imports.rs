@@ -39,6 +39,8 @@ pub struct CreateImport {
     pub domain: DomainId,
     /// As in [`WriteOrigin`](super::WriteOrigin).
     pub key: Option<String>,
+    /// As in [`WriteOrigin`](super::WriteOrigin).
+    pub request_id: Option<String>,
     pub id: String,
     pub action: Action,
     pub dry_run: bool,
@@ -99,6 +101,7 @@ impl CreateImport {
         CreateTask {
             domain: self.domain,
             key: None,
+            request_id: None,
             id: part.task_id,
             action: self.action,
             dry_run: self.dry_run,

@@ -117,6 +117,8 @@ pub struct CreateTask {
     pub domain: DomainId,
     /// As in [`WriteOrigin`](super::WriteOrigin).
     pub key: Option<String>,
+    /// As in [`WriteOrigin`](super::WriteOrigin).
+    pub request_id: Option<String>,
     pub id: String,
     pub action: Action,
     pub dry_run: bool,

@@ -21,6 +21,9 @@ pub trait Upkeep: Send + Sync + 'static {
     /// after their `expires_at` (the tasks remain), staged blocks that are abandoned or whose
     /// server is gone, and idempotency keys. True if more may be left to remove.
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
+    /// Removes some of the oldest changes from the log, if they were committed before this time, in
+    /// one small write. True if more may be left to remove.
+    fn purge_changes(&self, before: UnixMillis) -> StoreFuture<'_, bool>;
     /// Carries out one step of indexing: moves rows that writes marked into the text index. True if
     /// it did something, so that more may be left. False if there was nothing to do, or if another
     /// session holds the texts of the domain or has just indexed them: a later step does the rest.

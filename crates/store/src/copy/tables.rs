@@ -114,6 +114,7 @@ pub static TABLES: &[Table] = &[
             integer("last_live_created_at"),
             integer("stored_bytes"),
             integer("last_position"),
+            integer("dropped_position"),
         ],
     ),
     small(

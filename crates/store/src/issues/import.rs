@@ -88,7 +88,7 @@ impl Import {
                 }
             }
         };
-        let records = std::mem::take(&mut plan.records);
+        let mut records = std::mem::take(&mut plan.records);
         if let Some(earlier) = &mut self.dry_run {
             let (freed, newest) = (plan.freed.clone(), plan.max_created_at);
             let planned = context.go_on(entries, plan);
@@ -103,7 +103,7 @@ impl Import {
                 let ids = plan.issues.iter().map(|issue| issue.columns.id);
                 changed.note_changed_ids(ids)?;
             }
-            let removed = replace::remove(store, &plan, entries)?;
+            let removed = replace::remove(store, &plan, entries, &mut records.effects)?;
             self.bytes -= removed.bytes;
             store.insert(part, slice, &mut plan, removed.rows)?;
             context.apps.append(&mut plan.apps);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use caseload_model::change::Effect;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{ImportPlan, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
@@ -28,6 +29,8 @@ pub trait ImportStore {
     /// Notes that issues leave their counters and terms, before they are deleted. All issues that
     /// were inserted before are in the tables.
     fn unindex(&mut self, removed: Vec<(u32, IssueRecord)>) -> Result<(), StoreError>;
+    /// The apps, queues, agents and app profiles that the import created, once the chunk has ended.
+    fn take_created(&mut self) -> Vec<Effect>;
     /// Inserts the issues of a plan and the names that they use. Those among `rows` get that row.
     /// The backend may take the issues out of the plan.
     fn insert(

@@ -38,19 +38,20 @@ pub fn accept(
     if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
         replace_answer(store, key, &answer.of(&task))?;
     }
-    log_created(store, by, std::slice::from_ref(&task))?;
+    log_created(store, (by, &command.request_id), std::slice::from_ref(&task))?;
     Ok(Idempotent::Done(task))
 }
 
 /// Logs that these tasks were created.
 pub(super) fn log_created(
     store: &impl TaskStore,
-    by: Author,
+    (by, request_id): (Author, &Option<String>),
     tasks: &[Task],
 ) -> Result<(), StoreError> {
     let at = tasks.first().map(|task| task.created_at).unwrap_or_default();
     let created = |task: &Task| Effect::new(Resource::Task, &*task.id, ChangeAction::Created);
-    log(store, &Batch::new(at, by, tasks.iter().map(created).collect()))
+    let effects = tasks.iter().map(created).collect();
+    log(store, &Batch { request_id: request_id.clone(), ..Batch::new(at, by, effects) })
 }
 
 /// Notes the task in its parent and makes its payload whole; the index of its first entry.

@@ -384,11 +384,10 @@ fn finish(
     locked.task.deaths = 0;
     let records = records.packed();
     let now = command.clock.now();
-    let mut logged = effects.as_mut().map(|effects| std::mem::take(&mut effects.logged));
+    let mut ended = None;
     if counts.unprocessed == 0 {
         let outcome = Task::outcome_by_counts(&counts);
-        let ended = complete(&store.statements(), &mut locked, outcome, now, records)?;
-        logged.get_or_insert_default().push(ended);
+        ended = Some(complete(&store.statements(), &mut locked, outcome, now, records)?);
     }
     locked.task.assert_lawful();
     let packed: usize = records.iter().map(|block| block.bytes.len()).sum();
@@ -405,7 +404,10 @@ fn finish(
         clock: effects.as_ref().and_then(|effects| effects.profiles.clock()),
         imported: effects.as_ref().and_then(|effects| effects.issues.imported()),
     })?;
-    log(&store.statements(), &batch(command, now, logged.unwrap_or_default()))?;
+    let mut logged = effects.map(|effects| std::mem::take(&mut effects.logged)).unwrap_or_default();
+    logged.extend(store.import().take_created());
+    logged.extend(ended);
+    log(&store.statements(), &batch(command, now, logged))?;
     failpoint::reached(Failpoint::ChunkBeforeCommit);
     Ok(locked)
 }

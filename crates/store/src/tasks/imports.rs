@@ -54,7 +54,7 @@ pub fn create_import(
         replace_answer(store, key, &answer.of(&created))?;
     }
     if !created.is_repeat {
-        log_created(store, by, &created.import.tasks)?;
+        log_created(store, (by, &command.request_id), &created.import.tasks)?;
     }
     failpoint::reached(Failpoint::ImportBeforeCommit);
     Ok(Idempotent::Done(created))

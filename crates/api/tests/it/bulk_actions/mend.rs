@@ -326,7 +326,10 @@ async fn warnings_are_counted_and_summarised_by_code() {
     let tag = real.request(Method::GET, &path).send().await.unwrap().headers()["etag"].clone();
     let again = real.request(Method::GET, &path).header("If-None-Match", tag).send().await.unwrap();
     assert_eq!(again.status(), 304);
-    real.store.set_placeholders(real.domain, Some("ann@".to_owned())).await.unwrap();
+    real.store
+        .set_placeholders(real.domain, Some("ann@".to_owned()), real.clock.now().into())
+        .await
+        .unwrap();
     let lines = people.map(|person| person.to_string()).join("\n");
     let task = real.run("identity", "upsert_core_profiles", &lines).await;
     let summary = real.json(&format!("{}/warnings/summary", this(&task))).await;

@@ -27,7 +27,12 @@ const ISSUE: &str =
 /// Adds the domain `beta` with a key.
 async fn add_beta(real: &RealServer) {
     let (name, now) = (DomainName::parse("beta").unwrap(), real.clock.now());
-    let domain = real.store.create_domain(CreateDomain { name, now, random: 2 }).await.unwrap().id;
+    let domain = real
+        .store
+        .create_domain(CreateDomain { name, origin: now.into(), random: 2 })
+        .await
+        .unwrap()
+        .id;
     let (id, hash) = ("key-beta".to_owned(), Sha256::digest(BETA).into());
     let key = CreateKey {
         domain,
@@ -35,7 +40,7 @@ async fn add_beta(real: &RealServer) {
         hash,
         name: BETA.to_owned(),
         access: Access::Write,
-        now,
+        origin: now.into(),
         expires_at: None,
     };
     real.store.create_key(key).await.unwrap();

@@ -104,14 +104,14 @@ async fn an_edited_file_without_ids_is_warned_of_its_doubles() {
     assert!(listed.contains("doubles.entries") && listed.contains(",98,100"), "{listed}");
     // Another domain has no such file.
     let (name, now) = (DomainName::parse("other").unwrap(), real.clock.now());
-    let other = CreateDomain { name, now, random: 2 };
+    let other = CreateDomain { name, origin: now.into(), random: 2 };
     let key = CreateKey {
         domain: real.store.create_domain(other).await.unwrap().id,
         id: "other".to_owned(),
         hash: Sha256::digest(OTHER).into(),
         name: "other".to_owned(),
         access: Access::Write,
-        now,
+        origin: now.into(),
         expires_at: None,
     };
     real.store.create_key(key).await.unwrap();

@@ -110,7 +110,7 @@ async fn an_upload_that_is_cut_anywhere_leaves_nothing() {
 async fn an_upload_beyond_the_quota_leaves_nothing() {
     let real = server().await;
     let limits = DomainLimits { quota_bytes: Some(50_000), ..DomainLimits::default() };
-    real.store.set_limits(real.domain, limits).await.unwrap();
+    real.store.set_limits(real.domain, limits, real.clock.now().into()).await.unwrap();
     let body = format!("{HEAD}{}\r\n--b--\r\n", lines(30_000).concat());
     let answer = request(&real).body(body).send().await.unwrap();
     let (status, problem) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());

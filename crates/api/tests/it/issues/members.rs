@@ -139,7 +139,7 @@ async fn an_imported_message_of_the_desk_always_has_an_address() {
     };
     assert_eq!(addresses(&real, 16).await, expected("desk@acme.invalid"));
     let (name, email) = ("Help".to_owned(), Some("help@acme.example".to_owned()));
-    real.store.set_desk(real.domain, Desk { name, email }).await.unwrap();
+    real.store.set_desk(real.domain, Desk { name, email }, real.clock.now().into()).await.unwrap();
     let mut entry = entries()[5].clone();
     entry["id"] = 26.into();
     entry["created_at"] = 26.into();
@@ -179,7 +179,7 @@ async fn a_repeated_import_is_unchanged_after_a_change_of_the_desk() {
     assert_eq!(import(&real, &entries()).await, ["created"; 6]);
     let before = export(&real).await;
     let (name, email) = ("Help".to_owned(), Some("help@acme.example".to_owned()));
-    real.store.set_desk(real.domain, Desk { name, email }).await.unwrap();
+    real.store.set_desk(real.domain, Desk { name, email }, real.clock.now().into()).await.unwrap();
     assert_eq!(import(&real, &entries()).await, ["unchanged"; 6]);
     assert_eq!(export(&real).await, before);
     let mut other = entries()[5].clone();

@@ -61,12 +61,12 @@ async fn the_desk_writes_under_its_own_name_and_never_under_that_of_a_key() {
     // As `caseload domain edit` does, in another process.
     let admin = caseload_location::open(&real.place.location(), OpenMode::Admin).await.unwrap();
     let (name, email) = ("Help & co".to_owned(), Some("help@acme.example".to_owned()));
-    admin.set_desk(real.domain, Desk { name, email }).await.unwrap();
+    admin.set_desk(real.domain, Desk { name, email }, real.clock.now().into()).await.unwrap();
     let [message, note] = by_the_desk(&real).await;
     let expected = (&json!("Help & co"), &json!(["help@acme.example"]));
     assert_eq!((&message["name"], &message["emails"]), expected, "from the next request on");
     assert_eq!(message, note);
-    admin.set_desk(real.domain, Desk::default()).await.unwrap();
+    admin.set_desk(real.domain, Desk::default(), real.clock.now().into()).await.unwrap();
     admin.close().await.unwrap();
     let [message, _] = by_the_desk(&real).await;
     assert_eq!((&message["name"], &message["emails"]), (&json!("Desk"), &json!([DEFAULT_ADDRESS])));
@@ -82,7 +82,7 @@ async fn an_agent_without_an_address_writes_from_that_of_the_desk() {
         id: "imported".to_owned(),
         name: "Ida".to_owned(),
         email: String::new(),
-        now: real.clock.now(),
+        origin: real.clock.now().into(),
     };
     real.store.create_agent(command).await.unwrap();
     let path = format!("{ISSUES}/1");

@@ -18,12 +18,12 @@ pub(crate) async fn desk() -> RealServer {
             id: id.to_owned(),
             name: name.to_owned(),
             email: format!("{name}@Desk.example"),
-            now: real.clock.now(),
+            origin: real.clock.now().into(),
         };
         real.store.create_agent(command).await.unwrap();
     }
     let (id, title) = ("mobile".to_owned(), "Mobile".to_owned());
-    let command = CreateApp { domain: real.domain, id, title, now: real.clock.now() };
+    let command = CreateApp { domain: real.domain, id, title, origin: real.clock.now().into() };
     real.store.create_app(command).await.unwrap();
     real
 }

@@ -20,10 +20,9 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use crate::args::parse_listen;
-use crate::clock::now;
 use crate::commands::console::link;
 use crate::commands::key::make_key;
-use crate::commands::session::domain_named;
+use crate::commands::session::{domain_named, origin};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
 use crate::samples::apps;
@@ -79,7 +78,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
             store,
             (listener, None),
             ApiConfig::default(),
-            Duration::from_secs(LEASE_SECONDS),
+            (Duration::from_secs(LEASE_SECONDS), None),
         )?;
         let url = format!("http://{}", server.address());
         let client = Client::new(&url, DOMAIN, &key)?;
@@ -95,7 +94,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         };
         if worked.is_ok() && !args.exit {
             steps::dry_run(&client).await?;
-            let link = link(console_store.as_ref(), &domain, Access::Admin, &url).await?;
+            let link = link(console_store.as_ref(), &domain, Access::Admin, &url, "demo").await?;
             note(format_args!("console, once and within 60 s: {link}"));
             note(format_args!("serving on {url} until Ctrl-C"));
             signals.wait().await;
@@ -111,7 +110,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
 async fn prepare(store: &dyn Store) -> Result<(Domain, String), Failure> {
     let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
     let random = u64::from_le_bytes(random_bytes()?);
-    let create = CreateDomain { name: name.clone(), now: now(), random };
+    let create = CreateDomain { name: name.clone(), origin: origin("demo"), random };
     let domain = match store.create_domain(create).await {
         Ok(domain) => {
             tracing::info!(domain = domain.name.as_str(), "a domain was created");
@@ -122,13 +121,14 @@ async fn prepare(store: &dyn Store) -> Result<(Domain, String), Failure> {
         Err(error) => return Err(error.into()),
     };
     for (id, title) in apps(DOMAIN) {
-        let create = CreateApp { domain: domain.id, id, title: title.to_owned(), now: now() };
+        let create =
+            CreateApp { domain: domain.id, id, title: title.to_owned(), origin: origin("demo") };
         match store.create_app(create).await {
             Ok(_) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let (_, key) = make_key(store, &domain, Access::Write, "demo", None).await?;
+    let (_, key) = make_key(store, &domain, Access::Write, "demo", None, origin("demo")).await?;
     Ok((domain, key))
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use caseload_model::change::{AUDIT_PARAMETERS, CHANGE_PARAMETERS, HISTORY_PARAMETERS};
 use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::issue::ISSUE_FIELDS;
 use caseload_model::issue::write::{
@@ -88,6 +89,9 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "core_profiles") => &profile_query::CORE_PROFILE_PARAMETERS,
             ("get", "app_profiles") => &profile_query::APP_PROFILE_PARAMETERS,
             ("get", "{core_profile_id}" | "{pid}") => &profile_query::SINGLE_PROFILE_PARAMETERS,
+            ("get", "changes") if path == "/v1/{domain}/changes" => &CHANGE_PARAMETERS,
+            ("get", "changes") => &HISTORY_PARAMETERS,
+            ("get", "_audit_logs") => &AUDIT_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
             ("get", "apps" | "queues") => &["format", "bom", "spreadsheet"],
             ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,

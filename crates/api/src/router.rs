@@ -92,6 +92,7 @@ fn routes() -> Routes {
         .route("/v1/{domain}/issues/{issue_id}/changes", get(changes::history_of_issue))
         .route("/v2/{domain}/issues/{issue_id}/_audit_logs", get(changes::audit_logs))
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
+        .route("/v1/{domain}/changes", get(changes::get))
         .route("/v1/{domain}/apps", get(apps::list).post(admin::create_app))
         .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
         .route("/v1/{domain}/agents", get(agents::list).post(admin::create_agent))

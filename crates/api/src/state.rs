@@ -8,11 +8,13 @@ use caseload_model::time::Clock;
 use caseload_store::Serve;
 use tokio::sync::watch;
 
-use crate::bulk_actions::{FollowedTasks, UploadMemory};
+use crate::bulk_actions::{Subject, UploadMemory};
+use crate::changes::LogEnd;
 use crate::config::ApiConfig;
 use crate::http::auth::{KeyCache, RateLimiter};
 use crate::http::connection::{Slots, connections_within};
 use crate::http::cpu::CpuPool;
+use crate::http::followed::Followed;
 use crate::http::idempotency::KeysInProgress;
 use crate::http::log_limiter::LogLimiter;
 use crate::http::memory::MemoryBudget;
@@ -29,7 +31,8 @@ pub struct AppState {
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) request_counts: Arc<RequestCounts>,
-    pub(crate) followed_tasks: Arc<FollowedTasks>,
+    pub(crate) followed_tasks: Arc<Followed<Subject>>,
+    pub(crate) followed_logs: Arc<Followed<LogEnd>>,
     pub(crate) upload_memory: Arc<UploadMemory>,
     /// The connections of the listener for callers.
     pub(crate) slots: Arc<Slots>,
@@ -57,6 +60,7 @@ impl AppState {
             rates: Arc::default(),
             request_counts: Arc::default(),
             followed_tasks: Arc::default(),
+            followed_logs: Arc::default(),
             upload_memory: Arc::default(),
             slots,
             memory: Arc::new(memory),

@@ -53,7 +53,7 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
-    /// How long changes are kept in the log; `None` for ever.
+    /// How long changes stay in the log; `None` for ever.
     pub keep_changes: Option<Duration>,
     /// How often to look for texts to take into the index.
     pub index_texts_every: Duration,

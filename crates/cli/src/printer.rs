@@ -86,8 +86,16 @@ impl Printer {
 
     /// Writes rows of data under `header`.
     pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
-        let text = if self.is_for_terminal() { aligned(header, rows) } else { tabbed(rows) };
-        self.data(text.as_bytes())?;
+        if !self.is_for_terminal() {
+            return self.rows(rows);
+        }
+        self.data(aligned(header, rows).as_bytes())?;
+        self.flush()
+    }
+
+    /// Writes rows of data as lines with tabs between the cells.
+    pub(crate) fn rows(&mut self, rows: &[Vec<String>]) -> Result<(), Failure> {
+        self.data(tabbed(rows).as_bytes())?;
         self.flush()
     }
 

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::{ConfigArg, LogArgs};
+use crate::commands::session::block_on;
 use crate::commands::{
-    admin, backup, bulk, check, config, console, copy, demo, distribute, domain, health, issues,
-    key, manual, openapi, profiles, serve, status, upgrade,
+    admin, backup, bulk, changes, check, config, console, copy, demo, distribute, domain, health,
+    issues, key, manual, openapi, profiles, serve, status, upgrade,
 };
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::environment;
@@ -90,6 +91,8 @@ pub(crate) enum Command {
     /// List, get, import and export issues
     #[command(subcommand)]
     Issues(issues::IssuesCommand),
+    /// Print who changed what, oldest first, and follow it
+    Changes(Box<changes::ChangesArgs>),
 }
 
 impl Program {
@@ -152,6 +155,7 @@ pub(crate) fn run(
         Command::Bulk(command) => bulk::run(command, printer),
         Command::Profiles(command) => profiles::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
+        Command::Changes(args) => block_on(changes::run(*args, printer)),
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts serving on the current runtime. The second listener is for operators. The times are
-    /// how long a task is leased, and how long changes are kept.
+    /// how long a task is leased, and how long changes are retained.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         (listener, admin): (TcpListener, Option<TcpListener>),

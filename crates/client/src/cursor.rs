@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_delivers_each_issue_once_whatever_the_length() {
+    fn a_walk_of_any_length_delivers_each_issue_once() {
         for length in 0..70 {
             let all: Vec<i64> = (0..length).map(|n| n * 7 - 100).collect();
             for limit in [2, 3, 10, 100] {

@@ -62,7 +62,7 @@ impl ClientError {
     }
 
     /// Whether the same call may succeed in a moment: there was no answer, or only that of a proxy.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. }) || matches!(self.status(), Some(502..=504))
     }
 

@@ -6,6 +6,7 @@
 
 mod body;
 mod bulk;
+mod changes;
 mod cursor;
 mod error;
 mod error_summary;
@@ -21,6 +22,7 @@ mod walk;
 
 pub use body::{Body, Lines};
 pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};
+pub use changes::ChangePage;
 pub use cursor::{Cursor, CursorStuck};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use error_summary::{ErrorExample, ErrorGroup, ErrorSummary};

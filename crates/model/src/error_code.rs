@@ -97,7 +97,7 @@ request_codes! {
     CrossSite "cross_site" 403 "The request comes from another site",
     NotFound "not_found" 404 "There is no such thing here",
     Expired "expired" 404 "The results have expired",
-    CursorExpired "cursor_expired" 410 "Changes after the cursor are no longer kept",
+    CursorExpired "cursor_expired" 410 "Changes after the cursor are no longer stored",
     MethodNotAllowed "method_not_allowed" 405 "The method is not allowed here",
     TooSlow "too_slow" 408 "The request arrived too slowly",
     NotCompleted "not_completed" 409 "The task has not completed yet",

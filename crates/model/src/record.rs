@@ -124,7 +124,7 @@ pub struct Rejection {
     pub named: Option<Box<NamedRecords>>,
 }
 
-/// An entry after validation: what it asks for, or why it was rejected.
+/// An entry after validation: its request, or the reason for its rejection.
 #[derive(Debug, Clone)]
 pub struct PreparedEntry<T> {
     pub entry: Entry,

@@ -67,8 +67,11 @@ impl PostgresStore {
         let wake_ups = Arc::new(watch::Sender::new(0));
         let mut background = Vec::new();
         if mode == OpenMode::Server {
-            let wake_ups = Arc::clone(&wake_ups);
-            background.extend(engine.listen(notify::CHANNEL, move || wake(&wake_ups)));
+            let (wake_ups, heard) = (Arc::clone(&wake_ups), Arc::clone(&engine.heard));
+            background.extend(engine.listen(notify::CHANNEL, move || {
+                wake(&wake_ups);
+                wake(&heard);
+            }));
             background.extend(node_watch::start(&engine));
         }
         let (compactor, compacting) = issues::Compactor::start(&engine);
@@ -161,8 +164,8 @@ impl Backend for PostgresStore {
         StoreMetrics::count(&mut self.completed.lock(), task);
     }
 
-    fn ends_of_tasks(&self) -> watch::Receiver<u64> {
-        self.wake_ups.subscribe()
+    fn heard_commits(&self) -> watch::Receiver<u64> {
+        self.engine.heard.subscribe()
     }
 
     fn refuse_pending(&self, domain: DomainId, family: Family, id: String) -> StoreFuture<'_, ()> {

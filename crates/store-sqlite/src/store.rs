@@ -30,8 +30,6 @@ pub struct SqliteStore {
     pub(crate) slot_leasing: Arc<SlotLeasing>,
     /// Tasks completed since the store was opened.
     pub(crate) completed: Mutex<Vec<CompletedTasks>>,
-    /// Counts the ends of tasks.
-    pub(crate) ends: watch::Sender<u64>,
 }
 
 /// The store for callers that know no backend. Not inlined, so that the capabilities that all
@@ -63,7 +61,6 @@ impl SqliteStore {
             probe: Probe::default(),
             slot_leasing,
             completed: Mutex::default(),
-            ends: watch::Sender::new(0),
         })
     }
 
@@ -154,14 +151,11 @@ impl Backend for SqliteStore {
     }
 
     fn note(&self, task: &Task) {
-        if task.outcome.is_some() {
-            self.ends.send_modify(|ended| *ended = ended.wrapping_add(1));
-        }
         StoreMetrics::count(&mut self.completed.lock(), task);
     }
 
-    fn ends_of_tasks(&self) -> watch::Receiver<u64> {
-        self.ends.subscribe()
+    fn heard_commits(&self) -> watch::Receiver<u64> {
+        self.engine.commits_watch()
     }
 
     fn remove_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {

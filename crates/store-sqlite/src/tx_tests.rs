@@ -1,4 +1,5 @@
-//! The index of the log of changes, in a store of its own.
+//! The index of the log of changes, in a store of its own: the rows of batches of few and of many
+//! records, the histories that are found by them, and the rows that are deleted with a batch.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use caseload_model::change::{Author, Batch, ChangeAction, Effect, Resource};
@@ -57,7 +58,7 @@ fn a_batch_has_a_row_for_each_of_few_records_and_one_for_many() {
     assert_eq!(count(tx), 2 + 32 + 2);
     assert_eq!(positions(tx, 7), [40 + 7, 8 + 7, 8, 6]);
     assert_eq!(positions(tx, 33), [40 + 33]);
-    assert_eq!(positions(tx, 34), []);
+    assert_eq!(positions(tx, 34), [0; 0]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::idempotency::CommandStore;
 use crate::{StoreError, values};
 
-/// What a row of the state is about. The number is the first byte of its key.
+/// The kind of a row of the state. The number is the first byte of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// The fields of a core profile, by its id.

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use caseload_model::change::Change;
+use caseload_model::change::{Change, ChangeFilter};
 use caseload_model::webhook::{DELIVERY_CHANGES_MAX, WebhookSettings};
-use caseload_store::{ChangeFilter, Changes, ClaimedWebhook, ReadChanges, StoreError};
+use caseload_store::{Changes, ClaimedWebhook, ReadChanges, StoreError};
 use tokio::time::Instant;
 
 use crate::records::{Records, has_record};
@@ -69,8 +69,8 @@ pub(crate) async fn next_batch(
 fn filter(settings: &WebhookSettings) -> ChangeFilter {
     let WebhookSettings { resources, actions, .. } = settings;
     ChangeFilter {
-        resources: resources.clone(),
-        actions: actions.clone(),
+        resources: (!resources.is_empty()).then(|| resources.clone()),
+        actions: (!actions.is_empty()).then(|| actions.clone()),
         ..ChangeFilter::default()
     }
 }

@@ -20,7 +20,7 @@ use crate::lookup::{GuardedResolver, NotResolved};
 /// How long to wait for the body of an answer once its status is known.
 const BODY_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How long a connection remains for the next delivery to the same host.
-const IDLE_MAX: Duration = Duration::from_secs(30);
+const POOL_IDLE_MAX: Duration = Duration::from_secs(30);
 
 /// Sends deliveries. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Sender {
             .no_proxy()
             .dns_resolver(Arc::new(resolver))
             .pool_max_idle_per_host(1)
-            .pool_idle_timeout(IDLE_MAX)
+            .pool_idle_timeout(POOL_IDLE_MAX)
             .user_agent(concat!("caseload/", env!("CARGO_PKG_VERSION")))
             .build()?;
         Ok(Self { http, rule: config.addresses, answer_within: config.answer_within })

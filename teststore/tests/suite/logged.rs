@@ -9,7 +9,7 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     AdminOrigin, CreateAgent, CreateApp, CreateKey, CreateQueue, CreateTask, Domain, DomainLimits,
-    ReadChanges, RotateKey, Store, StoreError,
+    RotateKey, Store, StoreError,
 };
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ pub(crate) async fn an_edit_of_a_domain_that_changes_nothing_is_not_logged(store
 /// More than one step of the purge drops.
 const BATCHES: i64 = 520;
 
-pub(crate) async fn old_changes_are_dropped_and_a_late_reader_is_told(store: Arc<dyn Store>) {
+pub(crate) async fn old_changes_are_dropped_and_a_late_reader_gets_an_error(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     for n in 1..=BATCHES {
         set_desk(&store, &acme, &n.to_string(), later(n)).await;
@@ -142,7 +142,7 @@ pub(crate) async fn old_changes_are_dropped_and_a_late_reader_is_told(store: Arc
     set_desk(&store, &other, "later", later(BATCHES)).await;
     let all = follow(&store, &acme, 0, 1000).await;
     let old_until = |n: i64| later(n + 1);
-    assert!(!store.purge_changes(NOW).await.unwrap(), "they are kept until they are older");
+    assert!(!store.purge_changes(NOW).await.unwrap(), "they remain until they are older");
     let purge = async |before| {
         let mut steps = 0;
         while store.purge_changes(before).await.unwrap() {
@@ -154,8 +154,9 @@ pub(crate) async fn old_changes_are_dropped_and_a_late_reader_is_told(store: Arc
     assert_eq!(purge(old_until(BATCHES - 10)).await, 3);
     let dropped = BATCHES.unsigned_abs() - 10 + 2;
     assert_eq!(follow(&store, &acme, dropped, 7).await, all[dropped as usize..]);
-    let oldest = ReadChanges { after: None, ..reading(&acme, 0, 3) };
-    let page = store.read_changes(oldest.clone()).await.unwrap();
+    let oldest = store.position_before(acme.id, UnixMillis(i64::MIN)).await.unwrap();
+    assert_eq!(oldest, dropped);
+    let page = store.read_changes(reading(&acme, oldest, 3)).await.unwrap();
     assert_eq!(page.changes, all[dropped as usize..][..3]);
     for late in [0, dropped - 1] {
         let fault = store.read_changes(reading(&acme, late, 3)).await;
@@ -165,12 +166,13 @@ pub(crate) async fn old_changes_are_dropped_and_a_late_reader_is_told(store: Arc
         );
     }
     let kept = follow(&store, &other, 2, 9).await;
-    assert_eq!(kept.len(), 1, "another domain keeps its own");
+    assert_eq!(kept.len(), 1, "those of another domain remain");
     assert_sound(&store).await;
     assert_eq!(purge(old_until(BATCHES)).await, 2);
     let last = store.last_position(acme.id).await.unwrap();
     assert_eq!(last, all.len() as u64, "no position is given out again");
-    let page = store.read_changes(oldest).await.unwrap();
+    assert_eq!(store.position_before(acme.id, UnixMillis(i64::MIN)).await.unwrap(), last);
+    let page = store.read_changes(reading(&acme, last, 3)).await.unwrap();
     assert_eq!((page.changes, page.next), (Vec::new(), last));
     assert_sound(&store).await;
     set_desk(&store, &acme, "again", later(BATCHES)).await;

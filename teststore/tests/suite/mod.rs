@@ -255,7 +255,7 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, logged:
             administration_is_logged_with_its_author,
             an_edit_of_a_domain_that_changes_nothing_is_not_logged,
-            old_changes_are_dropped_and_a_late_reader_is_told,
+            old_changes_are_dropped_and_a_late_reader_gets_an_error,
             a_batch_from_the_future_holds_those_that_follow_it,
             an_import_logs_the_records_that_it_creates_by_their_names,
             a_replaced_issue_is_logged_with_its_old_and_new_values,

@@ -71,7 +71,7 @@ pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store
     let claimed = claim(&store, 9).await;
     assert_eq!(claimed.len(), 2, "the other writing task is queued");
     store.release_leases("server-1").await.unwrap();
-    let (mut bell, mut ends) = (store.wake_ups(), store.task_ends());
+    let (mut bell, mut ends) = (store.wake_ups(), store.appended());
     bell.mark_unchanged();
     for id in ["a", "b", "r"] {
         ends.mark_unchanged();
@@ -147,7 +147,7 @@ pub(crate) async fn cancelling_a_running_task_takes_effect_at_its_next_chunk(
             assert_eq!((task.status, task.outcome), (TaskStatus::Processing, None));
         }
         let second = chunk(&claimed, next_block(&store, &claimed, 2).await, later(9));
-        let mut ends = store.task_ends();
+        let mut ends = store.appended();
         ends.mark_unchanged();
         let stopped = store.apply_chunk(second.clone()).await.unwrap();
         assert_eq!((stopped.done, stopped.task.outcome), (0, Some(Outcome::Cancelled)));

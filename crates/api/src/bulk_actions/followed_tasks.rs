@@ -1,115 +1,58 @@
-//! The tasks and imports that callers follow until they complete, to wait for them or to stream
-//! their changes.
-//! One loop reads the store for all callers, one task after another. Callers that follow the same
-//! task share its reads, and many tasks make the rounds longer instead of the load higher.
-//! Invariant: followers see records that only move forward.
+//! How a task or an import is followed, and the caller that follows it. That caller stops when the
+//! record is completed or removed, when the server stops, or when its key no longer works.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use caseload_model::ids::DomainId;
-use caseload_store::Serve;
-use parking_lot::Mutex;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::task::TaskStatus;
+use caseload_store::{Serve, StoreError};
 
 use super::subject::Subject;
+use crate::http::auth::Caller;
+use crate::http::followed::Follow;
+use crate::http::follower::Follower;
+use crate::http::problem::Problem;
+use crate::state::AppState;
 
-/// The time between two rounds of reads while no task ends.
-const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// Rounds take at most one part in ten of the time, however many tasks end.
-const ROUND_SHARE: u32 = 10;
-/// A burst of rounds may run ahead of that share by this much time.
-const ROUNDS_AHEAD: Duration = Duration::from_millis(200);
+impl Follow for Subject {
+    type Id = String;
 
-/// The tasks that are followed now.
-#[derive(Debug, Default)]
-pub(crate) struct FollowedTasks {
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    tasks: HashMap<(DomainId, String), watch::Sender<Subject>>,
-    /// Whether the loop runs. It ends when no task is followed.
-    reading: bool,
-}
-
-impl FollowedTasks {
-    pub(super) fn subscribe(
-        self: &Arc<Self>,
-        store: &Arc<dyn Serve>,
-        domain: DomainId,
-        subject: &Subject,
-    ) -> watch::Receiver<Subject> {
-        let mut inner = self.inner.lock();
-        let sender = inner.tasks.entry((domain, subject.task.id.clone()));
-        let mut records = sender.or_insert_with(|| watch::Sender::new(subject.clone())).subscribe();
-        records.mark_changed();
-        if !std::mem::replace(&mut inner.reading, true) {
-            tokio::spawn(self.clone().read(store.clone()));
-        }
-        records
+    fn id(&self) -> String {
+        self.task.id.clone()
     }
 
-    async fn read(self: Arc<Self>, store: Arc<dyn Serve>) {
-        let mut ends = store.task_ends();
-        let mut paid_until = Instant::now();
-        while let Some(round) = self.round() {
-            let began = Instant::now();
-            for (domain, last) in round {
-                let (id, of) = (&last.task.id, (last.task.action.family(), last.kind()));
-                match Subject::find(&*store, domain, of, id).await {
-                    Ok(found) => self.publish(domain, id, found),
-                    Err(error) => tracing::debug!(%error, "a followed task cannot be read"),
-                }
-            }
-            paid_until = began.max(paid_until) + began.elapsed() * ROUND_SHARE;
-            tokio::time::sleep_until(paid_until - ROUNDS_AHEAD).await;
-            let ended = async {
-                if ends.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
-            let _ = tokio::time::timeout(ROUND_PAUSE, ended).await;
-        }
+    async fn again(&self, store: &dyn Serve, domain: DomainId) -> Result<Option<Self>, StoreError> {
+        let of = (self.task.action.family(), self.kind());
+        Self::find(store, domain, of, &self.task.id).await
     }
 
-    /// The tasks to read next, without those that have lost all followers. `None` ends the loop.
-    fn round(&self) -> Option<Vec<(DomainId, Subject)>> {
-        let mut inner = self.inner.lock();
-        inner.tasks.retain(|_, records| records.receiver_count() > 0);
-        inner.reading = !inner.tasks.is_empty();
-        let round = inner.tasks.iter().map(|((domain, _), last)| (*domain, last.borrow().clone()));
-        inner.reading.then(|| round.collect())
-    }
-
-    /// Sends a record to the followers of its task. If the task is gone, they stop following.
-    fn publish(&self, domain: DomainId, id: &str, found: Option<Subject>) {
-        let mut inner = self.inner.lock();
-        let key = (domain, id.to_owned());
-        match (found, inner.tasks.get(&key)) {
-            (Some(task), Some(records)) => {
-                records.send_if_modified(|last| {
-                    let is_new = is_later(&task, last);
-                    if is_new {
-                        *last = task;
-                    }
-                    is_new
-                });
-            }
-            (None, _) => drop(inner.tasks.remove(&key)),
-            (Some(_), None) => {}
-        }
+    fn is_later(&self, old: &Self) -> bool {
+        let progress =
+            |of: &Self| (of.task.status, of.task.counts.total - of.task.counts.unprocessed);
+        self != old && progress(self) >= progress(old)
     }
 }
 
-/// Whether `new` is a later record of the task than `old`. Reads may overtake each other.
-pub(super) fn is_later(new: &Subject, old: &Subject) -> bool {
-    let progress =
-        |of: &Subject| (of.task.status, of.task.counts.total - of.task.counts.unprocessed);
-    new != old && progress(new) >= progress(old)
+/// A caller that follows a task or an import.
+pub(super) struct TaskFollower {
+    pub(super) subject: Subject,
+    pub(super) domain_name: DomainName,
+    later: Follower<Subject>,
+}
+
+impl TaskFollower {
+    pub(super) fn new(state: &AppState, caller: &Caller, subject: Subject) -> Self {
+        let later = Follower::new(&state.followed_tasks, state, caller, &subject);
+        Self { subject, domain_name: caller.domain_name.clone(), later }
+    }
+
+    /// Waits for the next record. Returns false if there will be none.
+    pub(super) async fn advance(&mut self) -> Result<bool, Problem> {
+        if self.subject.task.status == TaskStatus::Completed {
+            return Ok(false);
+        }
+        let Some(later) = self.later.later_than(&self.subject).await? else { return Ok(false) };
+        self.subject = later;
+        Ok(true)
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +97,7 @@ mod tests {
         ];
         for (at, old) in states.iter().enumerate() {
             for (then, new) in states.iter().enumerate() {
-                assert_eq!(is_later(new, old), then > at, "{new:?} after {old:?}");
+                assert_eq!(new.is_later(old), then > at, "{new:?} after {old:?}");
             }
         }
     }

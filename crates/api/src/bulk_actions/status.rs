@@ -9,15 +9,17 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use caseload_model::change::WAIT_SECONDS_MAX;
 use caseload_model::error_code::ErrorCode;
 use futures_util::{Stream, stream};
 use http::{HeaderMap, header};
 
-use super::follower::Follower;
+use super::followed_tasks::TaskFollower;
 use super::path::OwnTask;
 use crate::http::accept::Accept;
 use crate::http::base_url::BaseUrl;
 use crate::http::connection::LongAnswer;
+use crate::http::follower::KEEP_ALIVE_SECONDS;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 use crate::imports::View;
@@ -25,10 +27,6 @@ use crate::state::AppState;
 
 /// The query parameters of the call.
 pub(crate) const PARAMETERS: [&str; 1] = ["wait"];
-/// How long a caller may have the answer held back.
-const WAIT_SECONDS_MAX: u64 = 60;
-/// After this time without an event, a comment shows that the stream is alive.
-const KEEP_ALIVE_SECONDS: u64 = 15;
 
 pub(crate) async fn status(
     State(state): State<AppState>,
@@ -40,7 +38,7 @@ pub(crate) async fn status(
     let wait = wait(&query)?;
     let OwnTask { caller, subject } = own;
     if wants_events(&headers) {
-        let events = Sse::new(events(Follower::new(&state, caller, subject), base));
+        let events = Sse::new(events(TaskFollower::new(&state, &caller, subject), base));
         let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
         let mut response = ([(header::VARY, "Accept")], events.keep_alive(alive)).into_response();
         response.extensions_mut().insert(LongAnswer);
@@ -50,7 +48,7 @@ pub(crate) async fn status(
     let subject = if wait.is_zero() {
         subject
     } else {
-        let mut follower = Follower::new(&state, caller, subject);
+        let mut follower = TaskFollower::new(&state, &caller, subject);
         let completed = async {
             while follower.advance().await? {}
             Ok::<_, Problem>(())
@@ -83,14 +81,14 @@ fn wants_events(headers: &HeaderMap) -> bool {
 
 /// The current record, then each later one.
 fn events(
-    follower: Follower,
+    follower: TaskFollower,
     base: BaseUrl,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     stream::unfold((follower, base, true), |(mut follower, base, is_first)| async move {
         if !is_first && !follower.advance().await.unwrap_or(false) {
             return None;
         }
-        let view = View::new(&follower.subject, follower.domain_name(), &base);
+        let view = View::new(&follower.subject, &follower.domain_name, &base);
         let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
         Some((Ok(event), (follower, base, false)))
     })

@@ -13,7 +13,7 @@ use caseload_model::json::write_array;
 use caseload_store::StoreError;
 use http::header;
 
-use super::record::Record;
+use super::history_record::Record;
 use crate::http::auth::Caller;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
@@ -61,7 +61,7 @@ struct Reading<'r> {
     request: &'r AuditRequest,
 }
 
-/// Some entries, and what the whole log has.
+/// Some entries, and the number of all.
 #[derive(Default)]
 struct Log {
     entries: Vec<Vec<u8>>,

@@ -9,7 +9,7 @@ use caseload_model::json::write_array;
 use caseload_model::profile_query::ProfileKind;
 use http::header;
 
-use super::record::Record;
+use super::history_record::Record;
 use crate::http::auth::Caller;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;

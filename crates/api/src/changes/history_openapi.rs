@@ -1,14 +1,10 @@
 //! The description of the history of one record, and of its form for clients of the API family.
 
-use caseload_model::change::{
-    AUDIT_ACTIONS, AUDIT_PAGE_SIZE_DEFAULT, AUDIT_PAGE_SIZE_MAX, ChangeAction, Resource,
-};
+use caseload_model::change::{AUDIT_ACTIONS, AUDIT_PAGE_SIZE_DEFAULT, AUDIT_PAGE_SIZE_MAX};
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::openapi::json::{
-    array, described, integer, map, names, null_value, object, record, schema, string, text, words,
-};
+use crate::openapi::json::{array, described, integer, map, null_value, object, schema, words};
 use crate::openapi::operation::{Operation, QUERY, json_content};
 use crate::openapi::parameters::{BOUND_FORMS, bound, instant, query, query_words};
 
@@ -51,8 +47,8 @@ fn history((id, tag, summary): (&str, &str, &str), record: &str, example: &Value
         id,
         tag,
         summary,
-        "Newest first. A record that was deleted still has its history, until its changes are \
-         older than those that the server keeps. A page may have fewer changes than `page-size`, \
+        "Newest first. A record that was deleted still has its history, until the server has \
+         purged its changes. A page may have fewer changes than `page-size`, \
          even none: the history ends where `next-cursor` is null.",
     )
     .takes(["domain", record, "history-cursor", "page-size"])
@@ -131,8 +127,6 @@ pub(crate) fn schemas() -> Value {
             "changes": array(schema("Change")),
             "next-cursor": described("The `cursor` of the next request; null at the end.", cursor),
         })),
-        "Change": change(),
-        "ChangeAuthor": author(),
         "AuditLog": object(&["page", "page_size", "audit_logs", "total"], json!({
             "page": integer(1, "The page."),
             "page_size": integer(1, "The most entries of an answer."),
@@ -146,45 +140,4 @@ pub(crate) fn schemas() -> Value {
             "data": map(),
         })),
     })
-}
-
-fn change() -> Value {
-    record(
-        "A committed change of a record.",
-        &["position", "at", "resource", "id", "action", "fields"],
-        json!({
-            "position": described(
-                "Greater than that of every change of the domain that was committed before.",
-                json!({"type": "string", "pattern": "^[0-9]+$"}),
-            ),
-            "at": instant(),
-            "resource": words(&names(Resource::ALL, Resource::as_str)),
-            "id": string(),
-            "action": words(&names(ChangeAction::ALL, ChangeAction::as_str)),
-            "fields": described("The fields that an update changed.", array(string())),
-            "by": schema("ChangeAuthor"),
-            "request_id": text("The `X-Request-Id` of the call that did it."),
-            "changes": described(
-                "Of a call that changed an issue: `from` and `to` of `state`, `assignee_id`, \
-                 `queue`, `tags` and `title`, the ids of `messages.added`, and the number of \
-                 `private_notes.added`. No change has a value of a profile.",
-                map(),
-            ),
-        }),
-    )
-}
-
-fn author() -> Value {
-    record(
-        "Who did it: a key, with the name that it had then, the entry of a task, or a command on \
-         the machine of the store.",
-        &[],
-        json!({
-            "key_id": string(),
-            "key_name": string(),
-            "task_id": string(),
-            "index": integer(0, "The index of the entry."),
-            "command": string(),
-        }),
-    )
 }

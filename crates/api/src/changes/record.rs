@@ -1,68 +1,80 @@
-//! The record whose history is read. It may be deleted; then its history remains.
+//! The record of a change as it is now, with every member that can be added to it.
 
-use caseload_model::change::Resource;
+use caseload_model::change::{Effect, Resource};
 use caseload_model::ids::CoreProfileId;
-use caseload_model::issue_query::IssueView;
+use caseload_model::issue::IssueView;
 use caseload_model::profile_query::{ProfileId, ProfileKind, ProfileView};
-use caseload_store::{GetIssue, GetProfile, HistoryPage, ReadHistory, StoreError};
+use caseload_model::task::Family;
+use caseload_store::{GetIssue, GetProfile, StoreError};
 
+use crate::bulk_actions::Subject;
 use crate::http::auth::Caller;
-use crate::http::memory::WAIT;
-use crate::http::problem::Problem;
-use crate::issues::unknown_issue;
-use crate::lists::deadline::{in_time, read_into_memory};
-use crate::lists::steps::PAGE_BYTES_AHEAD;
-use crate::profiles::unknown_profile;
+use crate::http::base_url::BaseUrl;
+use crate::imports::View;
 use crate::state::AppState;
 
-/// A record that has a history.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Record {
-    Issue(u64),
-    CoreProfile(CoreProfileId),
+/// The kinds of records that are shown with their changes.
+pub(super) const SHOWN: [Resource; 4] =
+    [Resource::Issue, Resource::CoreProfile, Resource::AppProfile, Resource::Task];
+
+/// The record as JSON; `null` if it is gone.
+pub(super) async fn record(
+    state: &AppState,
+    caller: &Caller,
+    base: &BaseUrl,
+    effect: &Effect,
+) -> Result<Vec<u8>, StoreError> {
+    let (number, text) = (effect.id.number(), effect.id.to_string());
+    let found = match (effect.resource, number) {
+        (Resource::Issue, Some(id)) => issue(state, caller, base, id).await?,
+        (Resource::CoreProfile, Some(id)) => {
+            profile(state, caller, ProfileKind::Core, ProfileId::Core(CoreProfileId(id))).await?
+        }
+        (Resource::AppProfile, _) => {
+            profile(state, caller, ProfileKind::App, ProfileId::App(text)).await?
+        }
+        (Resource::Task, _) => task(state, caller, base, &text).await?,
+        _ => None,
+    };
+    Ok(found.unwrap_or_else(|| b"null".to_vec()))
 }
 
-impl Record {
-    /// The changes before a position, newest first.
-    pub(super) async fn history(
-        self,
-        state: &AppState,
-        caller: &Caller,
-        before: Option<u64>,
-        changes_max: usize,
-    ) -> Result<HistoryPage, StoreError> {
-        let (resource, id) = match self {
-            Self::Issue(id) => (Resource::Issue, id),
-            Self::CoreProfile(id) => (Resource::CoreProfile, id.0),
-        };
-        let request = ReadHistory { domain: caller.domain_id, resource, id, before, changes_max };
-        in_time(state.config.query_timeout, state.store.history(request)).await
-    }
+async fn issue(
+    state: &AppState,
+    caller: &Caller,
+    base: &BaseUrl,
+    id: u64,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let (domain, budget) = (caller.domain_id, state.config.query_timeout.into());
+    let command = GetIssue { domain, id, view: IssueView::FULL, budget };
+    let found = state.store.issue(command).await?;
+    Ok(found.map(|issue| base.inserted(issue.body, &issue.urls)))
+}
 
-    /// Answers 404 for a record without changes that does not exist.
-    pub(super) async fn require(self, state: &AppState, caller: &Caller) -> Result<(), Problem> {
-        let domain = caller.domain_id;
-        let (exists, unknown) = match self {
-            Self::Issue(id) => {
-                let view = IssueView { exclude_messages: true, ..IssueView::default() };
-                let limits = (PAGE_BYTES_AHEAD, WAIT);
-                let (issue, _memory) = read_into_memory(state, domain, limits, |budget| {
-                    state.store.issue(GetIssue { domain, id, view, budget })
-                })
-                .await?;
-                (issue.is_some(), unknown_issue())
-            }
-            Self::CoreProfile(id) => {
-                let (id, view) = (ProfileId::Core(id), ProfileView::default());
-                let limits = (PAGE_BYTES_AHEAD, WAIT);
-                let (profile, _memory) = read_into_memory(state, domain, limits, |budget| {
-                    let (domain_name, id) = (caller.domain_name.clone(), id.clone());
-                    state.store.profile(GetProfile { domain, domain_name, id, view, budget })
-                })
-                .await?;
-                (profile.is_some(), unknown_profile(ProfileKind::Core))
-            }
-        };
-        if exists { Ok(()) } else { Err(unknown) }
+async fn profile(
+    state: &AppState,
+    caller: &Caller,
+    kind: ProfileKind,
+    id: ProfileId,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let (domain, domain_name) = (caller.domain_id, caller.domain_name.clone());
+    let (view, budget) = (ProfileView::adding(kind, true), state.config.query_timeout.into());
+    let found = state.store.profile(GetProfile { domain, domain_name, id, view, budget }).await?;
+    Ok(found.map(|profile| profile.body))
+}
+
+/// A task of either family: a change does not say which.
+async fn task(
+    state: &AppState,
+    caller: &Caller,
+    base: &BaseUrl,
+    id: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    for family in Family::ALL {
+        if let Some(task) = state.store.task(caller.domain_id, *family, id).await? {
+            let view = View::new(&Subject::from(task), &caller.domain_name, base);
+            return Ok(serde_json::to_vec(&view).ok());
+        }
     }
+    Ok(None)
 }

@@ -12,6 +12,8 @@ pub(crate) mod cpu;
 pub(crate) mod csv;
 pub(crate) mod current_request;
 pub(crate) mod etag;
+pub(crate) mod followed;
+pub(crate) mod follower;
 pub(crate) mod form;
 pub(crate) mod format;
 pub(crate) mod idempotency;

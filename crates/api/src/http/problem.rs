@@ -150,7 +150,7 @@ impl Problem {
     fn cursor_expired(dropped: u64) -> Self {
         let detail = format!(
             "changes after this cursor were dropped, up to position {dropped}, because the server \
-             keeps changes for a limited time; take a new cursor with cursor=latest, then export \
+             stores changes for a limited time; take a new cursor with cursor=latest, then export \
              the records, then follow the log from that cursor"
         );
         Self::new(ErrorCode::CursorExpired, detail)

@@ -45,6 +45,7 @@ pub(crate) fn tags() -> Value {
         {"name": "profile tasks", "description": "Bulk action tasks on end-user profiles."},
         {"name": "issue tasks", "description": "Bulk action tasks that import issues."},
         {"name": "imports", "description": "Files of any size as tasks."},
+        {"name": "changes", "description": "The log of all changes."},
         {"name": "administration", "description": "Keys and settings of a domain."},
         {"name": "console", "description": "The console for browsers, and its session."},
         {"name": "service", "description": "Health, metrics and this description, without a key."},

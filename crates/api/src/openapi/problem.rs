@@ -225,9 +225,9 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
             "the results and errors of this task have expired, at the time in its expires_at"
         }
         ErrorCode::CursorExpired => {
-            "changes after this cursor were dropped, up to position 4711, because the server keeps \
-             changes for a limited time; take a new cursor with cursor=latest, then export the \
-             records, then follow the log from that cursor"
+            "changes after this cursor were dropped, up to position 4711, because the server \
+             stores changes for a limited time; take a new cursor with cursor=latest, then export \
+             the records, then follow the log from that cursor"
         }
         ErrorCode::MethodNotAllowed => {
             "this path does not accept DELETE; the header Allow lists the methods that it accepts"

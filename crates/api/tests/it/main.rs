@@ -39,6 +39,7 @@ mod bulk_actions {
     mod support;
     mod upsert_issues;
 }
+mod changes;
 mod connections;
 mod console;
 mod deletions;

@@ -351,10 +351,6 @@ impl Submit for ScriptedStore {
             Ok(blocks.iter().enumerate().map(size).collect())
         })
     }
-
-    fn task_ends(&self) -> tokio::sync::watch::Receiver<u64> {
-        tokio::sync::watch::channel(0).1
-    }
 }
 
 impl Issues for ScriptedStore {
@@ -456,6 +452,11 @@ impl Changes for ScriptedStore {
         read_changes(request: ReadChanges) -> ChangePage;
         history(request: ReadHistory) -> HistoryPage;
         last_position(domain: DomainId) -> u64;
+        position_before(domain: DomainId, at: UnixMillis) -> u64;
+    }
+
+    fn appended(&self) -> tokio::sync::watch::Receiver<u64> {
+        tokio::sync::watch::channel(0).1
     }
 }
 

@@ -30,7 +30,7 @@ const ROUNDS: usize = 5;
 struct Noting {
     store: Arc<dyn Store>,
     times: Mutex<Vec<UnixMillis>>,
-    /// The times from which on changes were kept.
+    /// The times from which on changes were retained.
     kept_since: Mutex<Vec<UnixMillis>>,
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod admin;
 pub(crate) mod backup;
 pub(crate) mod bulk;
+pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod console;

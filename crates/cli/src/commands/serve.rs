@@ -145,7 +145,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
     keep_results: u64,
-    /// How long the log of changes is kept, such as 400d or 2y; 0 means for ever
+    /// How long the log of changes is retained, such as 400d or 2y; 0 means for ever
     #[arg(long, env = "CASELOAD_KEEP_CHANGES", value_name = "SPAN", default_value = "400d",
           value_parser = parse_keep)]
     keep_changes: Duration,
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_kept_for_a_span_or_for_ever() {
+    fn changes_are_retained_for_a_span_or_for_ever() {
         assert_eq!(parse_keep("400d"), Ok(Duration::from_hours(400 * 24)));
         assert_eq!(parse_keep("0"), Ok(Duration::ZERO));
         for text in ["0d", "-1d", "400", ""] {

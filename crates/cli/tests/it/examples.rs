@@ -10,7 +10,7 @@ use crate::help::COMMANDS;
 
 /// Examples that serve, or that need a stopped server, another machine, a task that still runs or a
 /// program that may be missing.
-const NOT_RUN: [&str; 12] = [
+const NOT_RUN: [&str; 13] = [
     "caseload demo",
     "caseload demo --exit",
     "caseload demo --store sqlite:trial/demo.db --listen 127.0.0.1:0",
@@ -23,6 +23,7 @@ const NOT_RUN: [&str; 12] = [
     "caseload copy --from sqlite:caseload-data/caseload.db --to sqlite:moved/caseload.db",
     "caseload man | man -l -",
     "caseload bulk cancel \"$TASK\"",
+    "caseload changes --follow --resource issue --json",
 ];
 /// Examples about entries of which one has failed, or fails again.
 const SOME_FAIL: [&str; 2] =

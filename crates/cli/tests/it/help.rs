@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-pub(crate) const COMMANDS: [&str; 54] = [
+pub(crate) const COMMANDS: [&str; 55] = [
     "",
     "demo",
     "serve",
@@ -57,6 +57,7 @@ pub(crate) const COMMANDS: [&str; 54] = [
     "issues get",
     "issues import",
     "issues export",
+    "changes",
 ];
 
 #[test]

@@ -10,6 +10,7 @@ mod common;
 mod admin;
 mod backup;
 mod bulk;
+mod changes;
 mod config;
 mod copy;
 mod database;

@@ -1,5 +1,5 @@
-//! The audit log of an issue, for clients of the API family: a change is shown as one entry for each
-//! thing that it changed, under an action with a name of its own.
+//! The audit log of an issue, for clients of the API family: a change is shown as one entry for
+//! each thing that it changed, under an action with a name of its own.
 
 use super::{Author, Change, ChangeAction, wire::write_author};
 use crate::error_code::ErrorCode;
@@ -9,7 +9,7 @@ use crate::parameters::{Bound, ParameterFault, Parameters};
 use crate::time::UnixMillis;
 
 /// The parameters of an audit log.
-const AUDIT_PARAMETERS: [&str; 6] =
+pub const AUDIT_PARAMETERS: [&str; 6] =
     ["sort-order", "actions", "since", "until", "page", "page-size"];
 /// The most entries on a page.
 pub const AUDIT_PAGE_SIZE_MAX: u64 = 500;
@@ -109,7 +109,7 @@ fn entry(change: &Change, action: &str, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What a change changed: each action with the members of its data.
+/// The parts of a change: each action with the members of its data.
 fn parts(change: &Change) -> Vec<(&'static str, Vec<u8>)> {
     let effect = &change.effect;
     match effect.action {

@@ -1,4 +1,5 @@
-//! Tests of the entries that a change has in an audit log.
+//! Tests of the audit log: the entries of changes of each kind, and the parameters with their
+//! faults. Pages of a stored log are not tested here.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use super::super::{Effect, Resource};
@@ -33,7 +34,10 @@ fn shown(change: &Change) -> Vec<String> {
 
 #[test]
 fn a_change_has_an_entry_for_each_thing_that_it_changed() {
-    let values = r#""state":{"from":"new","to":"resolved"},"tags":{"from":["a","b"],"to":["b","c"]},"messages.added":["m1"],"private_notes.added":2"#;
+    let values = concat!(
+        r#""state":{"from":"new","to":"resolved"},"tags":{"from":["a","b"],"to":["b","c"]},"#,
+        r#""messages.added":["m1"],"private_notes.added":2"#
+    );
     let fields = &["state", "tags", "meta", "messages", "private_notes", "custom_fields"];
     assert_eq!(
         shown(&change(ChangeAction::Updated, fields, values)),
@@ -76,7 +80,10 @@ fn an_entry_names_who_did_it() {
     let entry = parse(&[]).unwrap().entries(&change).pop().unwrap();
     assert_eq!(
         String::from_utf8(entry).unwrap(),
-        r#"{"action_taken_at":50,"action":"create-issue","action_owner":{"task_id":"t1","index":4},"data":{}}"#
+        concat!(
+            r#"{"action_taken_at":50,"action":"create-issue","#,
+            r#""action_owner":{"task_id":"t1","index":4},"data":{}}"#
+        )
     );
 }
 

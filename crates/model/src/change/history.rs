@@ -3,7 +3,7 @@
 use crate::parameters::{PAGE_SIZE_DEFAULT, ParameterFault, Parameters, page_size};
 
 /// The parameters of a history.
-const HISTORY_PARAMETERS: [&str; 2] = ["cursor", "page-size"];
+pub const HISTORY_PARAMETERS: [&str; 2] = ["cursor", "page-size"];
 
 /// Which part of a history is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod bytes;
 mod history;
 mod issue;
 mod pack;
+mod query;
 mod record_id;
 #[cfg(test)]
 mod tests;
@@ -22,12 +23,17 @@ use std::sync::Arc;
 use crate::time::UnixMillis;
 
 pub use audit::{
-    AUDIT_ACTIONS, AUDIT_PAGE_SIZE_DEFAULT, AUDIT_PAGE_SIZE_MAX, AuditRequest, parse_audit,
+    AUDIT_ACTIONS, AUDIT_PAGE_SIZE_DEFAULT, AUDIT_PAGE_SIZE_MAX, AUDIT_PARAMETERS, AuditRequest,
+    parse_audit,
 };
 pub use bytes::BatchFault;
-pub use history::{HistoryRequest, parse_history};
+pub use history::{HISTORY_PARAMETERS, HistoryRequest, parse_history};
 pub use issue::issue_effect;
 pub use pack::BATCH_CHANGES_MAX;
+pub use query::{
+    CHANGE_PARAMETERS, ChangeFilter, ChangeRequest, LogPlace, WAIT_SECONDS_MAX, parse_changes,
+    parse_place,
+};
 pub use record_id::RecordId;
 pub use words::{ChangeAction, Resource};
 

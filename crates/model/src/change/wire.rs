@@ -28,7 +28,7 @@ impl Change {
     }
 }
 
-/// Appends the author as a member, unless nobody is known.
+/// Appends the author as a member, if one is known.
 pub(super) fn write_author(name: &str, by: &Author, index: Option<u32>, out: &mut Vec<u8>) {
     let members: &[(&str, &str)] = match by {
         Author::Unknown => return,

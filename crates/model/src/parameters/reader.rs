@@ -18,15 +18,18 @@ use crate::time::read::InvalidMoment;
 
 /// The parameters that are lists, of every call. Any other parameter has one value. The filters of
 /// issues have a table of their own, which also knows the lists of profiles with the same names.
-const LISTS: [(&str, ListForm); 20] = [
+const LISTS: [(&str, ListForm); 23] = [
     ("action", ListForm::Commas),
     ("actions", ListForm::Commas),
+    ("by-key", ListForm::Commas),
+    ("by-task", ListForm::Commas),
     ("code", ListForm::Commas),
     ("columns", ListForm::Commas),
     ("country", ListForm::Texts),
     ("excludes", ListForm::Commas),
     ("group-by", ListForm::Commas),
     ("identity", ListForm::Texts),
+    ("ids", ListForm::Commas),
     ("includes", ListForm::Commas),
     ("language", ListForm::Commas),
     ("only", ListForm::Commas),

@@ -224,7 +224,7 @@ pub(super) fn check(
     keys
 }
 
-/// Checks one identity. Returns its key if type and value are good, whatever the metadata.
+/// Checks one identity. Returns its key if type and value are good; the metadata may have faults.
 fn one(
     checker: &mut Checker,
     path: &ValuePath<'_>,
@@ -280,7 +280,7 @@ fn checked_value(
     key.map_err(|detail| checker.fault(Code::InvalidIdentity, &path, value, detail)).ok()
 }
 
-/// What is wrong with a text that [`is_rounded`].
+/// The fault of a text that [`is_rounded`].
 pub(crate) fn rounded(text: &str) -> String {
     format!(
         "{} is a long number whose last digits a spreadsheet has dropped; make the column a text \

@@ -124,7 +124,7 @@ fn a_cell_of_a_person_has_an_address_or_a_name() {
 }
 
 #[test]
-fn a_header_names_what_is_wrong_with_it() {
+fn a_header_names_its_faults() {
     for (header, detail) in [
         (&["id", "title"][..], "no column is created_at"),
         (&["created_at", "Created"], "is the same member as"),

@@ -22,6 +22,7 @@ mod pooler;
 mod session;
 mod values;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,8 @@ pub(super) struct Engine {
     connector: Connector,
     database: Database,
     commits: AtomicU64,
+    /// Moves after a commit, and after a notification of another server.
+    pub(super) heard: Arc<watch::Sender<u64>>,
     writes: Mutex<DurationCounts>,
     limits: Limits,
     bounds: Mutex<Bounds>,
@@ -119,6 +122,7 @@ impl Engine {
             connector,
             database,
             commits: AtomicU64::new(0),
+            heard: Arc::default(),
             writes: Mutex::default(),
             limits: Limits::new(CONNECTIONS_MAX),
             bounds: Mutex::default(),
@@ -242,13 +246,20 @@ impl Engine {
         let session = self.write_session(self.bounds()).await?;
         let answer = not_written(session.run_within(|client| work(client, context)).await);
         let answer = session.end_write(answer).await.inspect_err(|fault| self.note(fault))?;
-        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.note_commit();
         Ok(answer)
+    }
+
+    fn note_commit(&self) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.heard.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Counts a write by its duration, and its commit.
     fn note_write(&self, took: Duration, committed: bool) {
-        self.commits.fetch_add(u64::from(committed), Ordering::Relaxed);
+        if committed {
+            self.note_commit();
+        }
         self.writes().add(took);
     }
 

@@ -13,7 +13,7 @@ use crate::engine::{Client, Engine};
 /// A domain and the id of a task.
 type TaskKey = (i64, Vec<u8>);
 
-/// A task without a place: what its place is to have.
+/// A task without a place, with the values of its future place.
 #[derive(Debug)]
 struct Unplaced {
     key: TaskKey,

@@ -1,10 +1,11 @@
 //! Figures that the writer, the readers and the checkpoint thread share.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_store::{DurationCounts, StoreError};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use crate::Fault;
 
@@ -19,7 +20,7 @@ pub(super) struct Gauges {
     /// Whether the writer is running a group.
     pub(super) at_work: AtomicBool,
     /// Groups committed since the store was opened.
-    pub(super) commits: AtomicU64,
+    pub(super) commits: watch::Sender<u64>,
     /// Pages in the write-ahead log after the last commit.
     pub(super) wal_pages: AtomicU32,
     /// Whether the log will restart soon, so that groups have to be short.

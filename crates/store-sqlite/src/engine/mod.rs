@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use rusqlite::Connection;
+use tokio::sync::watch;
 
 use crate::Fault;
 use crate::leftovers::rewrite;
@@ -184,7 +185,12 @@ impl Engine {
 
     /// Groups committed since the store was opened.
     pub(super) fn commits(&self) -> u64 {
-        self.gauges.commits.load(Ordering::Relaxed)
+        *self.gauges.commits.borrow()
+    }
+
+    /// The same, to wait for the next one.
+    pub(super) fn commits_watch(&self) -> watch::Receiver<u64> {
+        self.gauges.commits.subscribe()
     }
 
     /// The durations of small commands.

@@ -171,7 +171,7 @@ impl Worker {
         }
         match done {
             Ok(()) => {
-                self.gauges.commits.fetch_add(1, Ordering::Relaxed);
+                self.gauges.commits.send_modify(|count| *count += 1);
                 Ok(())
             }
             Err(e) => {

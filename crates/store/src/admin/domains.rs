@@ -69,7 +69,7 @@ fn domain(row: &dyn Row) -> Result<Domain, StoreError> {
 }
 
 /// Edits the desk, the quotas and the placeholders of the domain. Of two edits at once, the second
-/// waits for the first and reads what that one wrote.
+/// waits for the first and reads its result.
 pub fn edit_domain(
     store: &impl CommandStore,
     origin: &AdminOrigin,

@@ -1,6 +1,8 @@
 //! Reading the log of changes, for every backend. The rules are in [`crate::changes`].
 
 use caseload_model::ids::DomainId;
+use caseload_model::time::UnixMillis;
+use tokio::sync::watch;
 
 use super::Backend;
 use crate::{
@@ -18,5 +20,13 @@ impl<B: Backend> Changes for B {
 
     fn last_position(&self, domain: DomainId) -> StoreFuture<'_, u64> {
         self.read_in(domain, |tx| rules::last_position(&tx))
+    }
+
+    fn position_before(&self, domain: DomainId, at: UnixMillis) -> StoreFuture<'_, u64> {
+        self.read_in(domain, move |tx| rules::position_before(&tx, at))
+    }
+
+    fn appended(&self) -> watch::Receiver<u64> {
+        self.heard_commits()
     }
 }

@@ -100,11 +100,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
     fn accept_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
     /// Lets servers know that tasks may be runnable.
     fn wake(&self);
-    /// Counts a task that may have completed by the last commit, and lets those know that wait for
-    /// it.
+    /// Counts a task that may have completed by the last commit.
     fn note(&self, task: &Task);
-    /// Changes whenever a task may have completed.
-    fn ends_of_tasks(&self) -> watch::Receiver<u64>;
+    /// As [`Changes::appended`](crate::Changes::commits).
+    fn heard_commits(&self) -> watch::Receiver<u64>;
     /// An error if a task that was not found is accepted and not visible yet.
     fn refuse_pending(&self, domain: DomainId, family: Family, id: String) -> StoreFuture<'_, ()> {
         let _ = (domain, family, id);

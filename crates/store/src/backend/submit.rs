@@ -5,7 +5,6 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
-use tokio::sync::watch;
 
 use super::Backend;
 use crate::failpoint::{self, Failpoint};
@@ -147,9 +146,5 @@ impl<B: Backend> Submit for B {
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
         self.ask(rules::record_sizes(domain, task_id, kind))
-    }
-
-    fn task_ends(&self) -> watch::Receiver<u64> {
-        self.ends_of_tasks()
     }
 }

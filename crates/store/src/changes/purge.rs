@@ -1,8 +1,8 @@
 //! Purging the log: drops its oldest batches in small steps, with their rows in the index of
-//! records. The clock of the domain has the last
-//! position that was dropped, in the same transaction, so that a reader that comes too late is told.
-//! Invariant: only the oldest batches are dropped, and only those that are older than the limit. A
-//! batch with a time in the future, from a wrong clock, holds those that follow it until then.
+//! records. The clock of the domain gets the last position that was dropped, in the same
+//! transaction, so that a reader that comes too late gets an error. Invariant: only the oldest
+//! batches are dropped, and only those that are older than the limit. A batch with a time in the
+//! future, from a wrong clock, holds those that follow it until then.
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;

@@ -2,6 +2,7 @@
 //! batches in which nothing matches, so that a filter for something rare is answered in portions.
 
 use caseload_model::change::Batch;
+use caseload_model::time::UnixMillis;
 
 use crate::checksum::CHANGES;
 use crate::idempotency::CommandStore;
@@ -60,11 +61,10 @@ pub fn read_changes(
     request: &ReadChanges,
 ) -> Result<ChangePage, StoreError> {
     let (_, dropped) = positions(store)?;
-    let after = request.after.unwrap_or(dropped);
-    if after < dropped {
+    if request.after < dropped {
         return Err(StoreError::ChangesDropped { dropped });
     }
-    let mut page = ChangePage { changes: Vec::new(), next: after };
+    let mut page = ChangePage { changes: Vec::new(), next: request.after };
     let mut looked_at = 0;
     while looked_at < READ_BATCHES_MAX {
         let batches = step(store, request, page.next)?;
@@ -134,4 +134,26 @@ fn positions(store: &impl CommandStore) -> Result<(u64, u64), StoreError> {
     let found =
         store.find(select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     found.ok_or_else(StoreError::unknown_domain)
+}
+
+/// The position before the first change at a time or later; the last one if there is none. Times
+/// grow with positions, so that the log is halved until one batch is left.
+pub fn position_before(store: &impl CommandStore, at: UnixMillis) -> Result<u64, StoreError> {
+    let following = |position: u64| {
+        let select = "SELECT first_position, last_position, at FROM changes
+             WHERE domain_id = ?1 AND last_position > ?2 ORDER BY last_position LIMIT 1";
+        store.find(select, values![store.domain(), position as i64], |row| {
+            Ok((row.get::<u64>(0)?, row.get::<u64>(1)?, row.get::<UnixMillis>(2)?))
+        })
+    };
+    // All changes up to `low` are earlier or no longer stored, and all after `high` are not.
+    let (mut high, mut low) = positions(store)?;
+    while low < high {
+        match following(low + (high - low) / 2)? {
+            Some((_, last, of_batch)) if of_batch < at => low = last,
+            Some((first, ..)) => high = first.saturating_sub(1).max(low),
+            None => high = low + (high - low) / 2,
+        }
+    }
+    Ok(low)
 }

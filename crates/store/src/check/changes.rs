@@ -1,6 +1,6 @@
-//! The rules of the log of changes: every batch can be read, the first one that is kept follows those
-//! that were dropped, the positions of a domain have no gap, its clock has the last one, and the
-//! index of records is that of the batches.
+//! The rules of the log of changes: every batch can be read, the first one follows those that were
+//! dropped, the positions of a domain have no gap, its clock has the last one, and the index of
+//! records is that of the batches.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ fn compare_index<S: CheckedStore>(
         Ok(())
     })?;
     for (id, Difference { rows, sum, is_unknown }) in indexes {
-        // What is left of a removed domain is no fault.
+        // Rows of a removed domain may be left.
         if let Some(name) = domains.name(id)
             && !is_unknown
             && (rows != 0 || sum != 0)

@@ -51,7 +51,7 @@ pub enum StoreError {
     #[error("a staged attachment is gone")]
     AttachmentLost,
     /// A reader of the log of changes came too late; the last position that was dropped.
-    #[error("the changes up to position {dropped} are no longer kept")]
+    #[error("the changes up to position {dropped} are no longer stored")]
     ChangesDropped { dropped: u64 },
     #[error("the read passed its deadline")]
     DeadlinePassed,

@@ -9,7 +9,6 @@ use caseload_model::issue_query::Paging;
 use caseload_model::task::{Action, Counts, Family, Task, TaskOrigin, TaskStatus};
 use caseload_model::task_query::TaskFilter;
 use caseload_model::time::UnixMillis;
-use tokio::sync::watch;
 
 use super::{AnswerOf, IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
@@ -92,9 +91,6 @@ pub trait Submit: Payloads {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>>;
-    /// Changes whenever a task may have completed, for callers that wait for one. A hint: a waiting
-    /// caller polls as well.
-    fn task_ends(&self) -> watch::Receiver<u64>;
 }
 
 /// Stores blocks of a payload that is still arriving. They belong to no task until one of this id

@@ -1,6 +1,6 @@
 //! Importing issues: reads the stored state that the model's plan needs, makes the plan, and has
 //! the backend write it. The slices of a chunk share the domain's state. Most imports bring free
-//! ids and rising times and read no stored issue. A dry run notes what it would have stored.
+//! ids and rising times and read no stored issue. A dry run notes the issues that it would store.
 
 use std::collections::HashMap;
 use std::ops::Range;

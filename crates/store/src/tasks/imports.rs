@@ -98,8 +98,8 @@ fn create(
     Ok(NewImport { import, is_repeat: false })
 }
 
-/// Adds the row of an import and notes what it repeats, or returns the first import if there is to
-/// be no other one.
+/// Adds the row of an import and notes the import that it repeats, or returns the first import if
+/// there is to be no other one.
 fn add_or_first(
     store: &impl TaskStore,
     command: &CreateImport,

@@ -10,9 +10,11 @@ use caseload_model::time::UnixMillis;
 use caseload_model::webhook::{Attempt, Secret, Secrets, WebhookSettings};
 use caseload_store::{
     AfterAttempt, ChangePage, Changes, ClaimWebhooks, ClaimedWebhook, CreateWebhook, EditWebhook,
-    OfWebhook, ReadChanges, RecordAttempt, SkipChanges, StoreError, StoreFuture, Webhook, Webhooks,
+    HistoryPage, OfWebhook, ReadChanges, ReadHistory, RecordAttempt, SkipChanges, StoreError,
+    StoreFuture, Webhook, Webhooks,
 };
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use crate::Records;
 
@@ -120,6 +122,18 @@ impl Changes for MemoryStore {
 
     fn last_position(&self, _: DomainId) -> StoreFuture<'_, u64> {
         Box::pin(ready(Ok(self.log.lock().len() as u64)))
+    }
+
+    fn history(&self, _: ReadHistory) -> StoreFuture<'_, HistoryPage> {
+        panic!("a webhook reads no history")
+    }
+
+    fn position_before(&self, _: DomainId, _: UnixMillis) -> StoreFuture<'_, u64> {
+        panic!("a webhook reads from its cursor on")
+    }
+
+    fn appended(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
     }
 }
 

@@ -2,6 +2,8 @@
 import { Refusal, base, call, can, query, send, v1 } from "./api.js";
 import { write } from "./json.js";
 import { STATES, at, count, short, size, time } from "./format.js";
+import { agentNames } from "./change_words.js";
+import { History, goneScreen } from "./history.js";
 import { draftOf } from "./drafts.js";
 import { button, crumbs, field, head, input, notice, pill, select, table } from "./ui.js";
 import { fill, h } from "./view.js";
@@ -92,37 +94,51 @@ class Talk {
   }
 }
 
+/** The issue, its messages and notes, and the apps. */
+async function readAll(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
+  const includes = ["custom_fields", "feedback", "queue", "meta"];
+  const wanted = query({ includes, excludes: ["messages"] });
+  const [envelope, messages, notes, { apps }] = await Promise.all([
+    call("GET", v1(path + wanted), { signal }),
+    new Talk(`${path}/messages`, "messages", signal).begin(),
+    new Talk(`${path}/private-notes`, "private_notes", signal).begin(),
+    call("GET", v1("apps"), { signal, quiet: true }),
+  ]);
+  const issue = envelope.issues ? envelope.issues[0] : envelope;
+  if (!issue) throw new Refusal(404, { detail: "there is no such issue" });
+  return { issue, messages, notes, apps };
+}
+
 export default async function issueScreen(/** @type {any} */ context) {
   const { args, signal, keys, back, up } = context;
   const id = args[0];
   const path = `issues/${encodeURIComponent(id)}`;
-  const includes = ["custom_fields", "feedback", "queue", "meta"];
-  const wanted = query({ includes, excludes: ["messages"] });
-  const [envelope, messages, notes, { profiles: agents }, { apps }] = await Promise.all([
-    call("GET", v1(path + wanted), { signal }),
-    new Talk(`${path}/messages`, "messages", signal).begin(),
-    new Talk(`${path}/private-notes`, "private_notes", signal).begin(),
-    can("write")
-      ? call("GET", v1("agents?page-size=1000"), { signal, quiet: true })
-      : { profiles: [] },
-    call("GET", v1("apps"), { signal, quiet: true }),
+  const list = h("a", { href: up("issues") }, "Issues");
+  keys({ Escape: () => back("issues") });
+  const [read, agents] = await Promise.all([
+    readAll(path, signal).catch((error) => ({ error })),
+    agentNames(signal),
   ]);
-  const issue = envelope.issues ? envelope.issues[0] : envelope;
-  if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
+  const history = new History(v1(path), "issues", signal, agents);
+  if ("error" in read) return goneScreen(read.error, history, list, `#${id}`);
+  const { issue, messages, notes, apps } = read;
   const screen = new IssueScreen(context, issue, agents);
   const { reply, note } = screen.draft;
   keys({ Escape: () => back("issues"), r: () => reply.focus(), n: () => note.focus() });
   const conversation = new Conversation(messages, notes);
   return [
-    crumbs(
-      h("a", { href: up("issues") }, "Issues"),
-      h("span", { class: "faint mono" }, `#${issue.id}`),
-    ),
+    crumbs(list, h("span", { class: "faint mono" }, `#${issue.id}`)),
     head(short(issue.title, 300) || "(without a title)"),
     h(
       "div",
       { class: "conversation" },
-      h("div", null, conversation.element, can("write") && screen.composeOf()),
+      h(
+        "div",
+        null,
+        conversation.element,
+        can("write") && screen.composeOf(),
+        history.begin().element,
+      ),
       screen.asideOf(apps),
     ),
   ];
@@ -170,12 +186,12 @@ class IssueScreen {
   constructor(
     /** @type {any} */ { args, reload },
     /** @type {any} */ issue,
-    /** @type {any[]} */ agents,
+    /** @type {Record<string, string>} */ agents,
   ) {
     this.id = args[0];
     this.reload = reload;
     this.issue = issue;
-    this.agents = Object.fromEntries(agents.map((agent) => [agent.id, agent.name]));
+    this.agents = agents;
     this.draft = draftOf(`issue/${this.id}`, makeDraft);
   }
   async edit(/** @type {any} */ body) {

@@ -1,5 +1,6 @@
 // One person: the core profile, its app profiles, its issues, and a change with its preview.
 import { Refusal, call, can, query, tasks, v1, v2 } from "./api.js";
+import { History, goneScreen } from "./history.js";
 import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
 import { write } from "./json.js";
 import { count, short, time } from "./format.js";
@@ -52,17 +53,24 @@ export default async function person(/** @type {any} */ context) {
   const { args, signal, keys, back, up } = context;
   const id = args[0];
   const get = (/** @type {string} */ path) => call("GET", path, { signal });
-  const wanted = query({ includes: ["app_profiles"] });
-  const profile = await get(v2(`identity/core_profiles/${encodeURIComponent(id)}`) + wanted);
+  const path = v2(`identity/core_profiles/${encodeURIComponent(id)}`);
+  const history = new History(path, "identity", signal);
+  const list = h("a", { href: up("people") }, "People");
+  keys({ Escape: () => back("people") });
+  let profile;
+  try {
+    profile = await get(path + query({ includes: ["app_profiles"] }));
+  } catch (error) {
+    return goneScreen(error, history, list, id);
+  }
   const { app_profile_pids: pids = [], ...fields } = profile;
   const of = query({ "core-profile-id": id, excludes: ["messages"], "page-size": ISSUES });
   const issues = await get(v1(`issues${of}`));
   const screen = new PersonScreen(context, fields);
-  keys({ Escape: () => back("people") });
   const profiles = many(pids.length, "app profile");
   const stay = `${profiles} and ${many(issues["total-hits"], "issue")} stay.`;
   return [
-    crumbs(h("a", { href: up("people") }, "People"), h("span", { class: "faint mono" }, id)),
+    crumbs(list, h("span", { class: "faint mono" }, id)),
     head(
       short(nameOf(fields), 120),
       can("write") && [
@@ -84,7 +92,7 @@ export default async function person(/** @type {any} */ context) {
           pids.map((/** @type {string} */ pid) => appProfile(pid, signal)),
         ],
       ),
-      issuesOf(issues, id),
+      h("div", null, issuesOf(issues, id), history.begin().element),
     ),
   ];
 }

@@ -8,6 +8,7 @@ import { faults } from "./flows/faults.js";
 import { first } from "./flows/first.js";
 import { files } from "./flows/imports.js";
 import { issues as ofIssues } from "./flows/issues.js";
+import { log } from "./flows/log.js";
 import { long } from "./flows/long.js";
 import { looks, times } from "./flows/looks.js";
 import { people as ofPeople } from "./flows/people.js";
@@ -18,7 +19,7 @@ import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./record
 import { Server } from "./server.js";
 
 const GROUPS = {
-  acts: [...access, ...ofIssues, ...ofPeople, ...files, ...tasks, ...faults, ...settings],
+  acts: [...access, ...ofIssues, ...ofPeople, ...files, ...tasks, ...faults, ...log, ...settings],
   reads: [...first, ...long, ...exports, ...shell, ...looks],
   times,
 };

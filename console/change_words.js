@@ -1,0 +1,86 @@
+// A change of the log in words: what happened to a record, from which value to which, and by
+// whom.
+import { call, v1 } from "./api.js";
+import { count, short } from "./format.js";
+import { named } from "./json.js";
+import { pill } from "./ui.js";
+import { h } from "./view.js";
+
+const VALUE_CHARS = 120;
+
+/** The end of a task's id: its beginning is a time. */
+const tail = (/** @type {string} */ id) => `…${id.slice(-6)}`;
+
+/** Who did it, as a text. The name of a key is the one that it had then. */
+export function authorOf(/** @type {any} */ by) {
+  if (!by) return "somebody unknown";
+  if (by.key_id) return `${short(by.key_name || by.key_id, 60)} (key)`;
+  return by.task_id ? `task ${tail(by.task_id)}` : short(by.command, 60);
+}
+
+/** The entry of the task that did it. */
+export const entryOf = (/** @type {any} */ { index }) =>
+  index === undefined ? "" : `, entry ${count(index + 1)}`;
+
+/** The names of the agents by their ids. */
+export async function agentNames(/** @type {AbortSignal} */ signal) {
+  const { profiles } = await call("GET", v1("agents?page-size=1000"), { signal, quiet: true });
+  return named(Object.fromEntries(profiles.map((/** @type {any} */ one) => [one.id, one.name])));
+}
+
+const LABELS = named({ assignee_id: "assignee" });
+const labelOf = (/** @type {string} */ field) => LABELS[field] ?? field.replaceAll("_", " ");
+const capital = (/** @type {string} */ text) => text[0].toUpperCase() + text.slice(1);
+
+/**
+ * What happened, one element for each field whose values are in the log, and one for the others.
+ * @param {any} change @param {Record<string, string>} agents names by id
+ */
+export function wordsOf({ action, fields, changes = {} }, agents) {
+  if (action !== "updated") return [h("span", null, capital(action))];
+  const said = [];
+  const others = [];
+  for (const field of fields) {
+    const words = fieldWords(field, changes, agents);
+    if (words) said.push(h("span", null, words));
+    else others.push(labelOf(field));
+  }
+  if (others.length) said.push(h("span", { dir: "auto" }, `Changed: ${short(others.join(", "))}`));
+  return said.length ? said : [h("span", null, "Changed")];
+}
+
+/** @param {string} field @param {any} changes @param {Record<string, string>} agents */
+function fieldWords(field, changes, agents) {
+  const added = changes[`${field}.added`];
+  if (added) {
+    const number = Array.isArray(added) ? added.length : added;
+    return `${count(number)} ${labelOf(field).replace(/s$/, number === 1 ? "" : "s")} added`;
+  }
+  const change = changes[field];
+  if (!change) return null;
+  const { from, to } = change;
+  if (field === "tags") return ["Tags: ", tagWords(from ?? [], to ?? [])];
+  const label = `${capital(labelOf(field))}: `;
+  return [label, valueOf(field, from, agents), " → ", valueOf(field, to, agents)];
+}
+
+/** @param {string[]} from @param {string[]} to */
+function tagWords(from, to) {
+  const tags = (
+    /** @type {string} */ kind,
+    /** @type {string} */ sign,
+    /** @type {string[]} */ all,
+  ) => all.map((tag) => [h(kind, { dir: "auto" }, sign + short(tag, VALUE_CHARS)), " "]);
+  const lost = from.filter((tag) => !to.includes(tag));
+  const gained = to.filter((tag) => !from.includes(tag));
+  if (!lost.length && !gained.length) return "another order";
+  return [tags("del", "−", lost), tags("ins", "+", gained)];
+}
+
+/** @param {string} field @param {any} value @param {Record<string, string>} agents */
+function valueOf(field, value, agents) {
+  if (value === null) return field === "assignee_id" ? "nobody" : "none";
+  if (field === "state") return pill(value);
+  const shown = field === "assignee_id" ? (agents[value] ?? value) : value;
+  return h("b", { dir: "auto" }, short(shown, VALUE_CHARS));
+}

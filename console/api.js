@@ -172,10 +172,19 @@ export const screenOf = (/** @type {any} */ record) =>
 export const faultsOf = (/** @type {any} */ record) =>
   `${isImport(record) ? "import-faults" : "faults"}/${familyOf(record.action)}/${idOf(record)}`;
 
-/** Reads the record of a screen: an import if the name of the screen says so. */
-export function recordOf(/** @type {any} */ { name, args: [family, id], signal }) {
+/**
+ * Reads the record of a screen: an import if the name of the screen says so. A link that does not
+ * know the family of a task names another one.
+ */
+export async function recordOf(/** @type {any} */ { name, args: [family, id], signal }) {
   const kind = name.startsWith("import") ? "imports" : "bulk_actions";
-  return call("GET", v2(`${family}/${kind}/${encodeURIComponent(id)}`), { signal });
+  const read = (/** @type {string} */ of) =>
+    call("GET", v2(`${of}/${kind}/${encodeURIComponent(id)}`), { signal });
+  if (FAMILIES.includes(family)) return read(family);
+  return read(FAMILIES[0]).catch((error) => {
+    if (error.status === 404) return read(FAMILIES[1]);
+    throw error;
+  });
 }
 
 /**

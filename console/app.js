@@ -24,6 +24,7 @@ const SCREENS = named(
     people: ["p", "People", () => import("./people.js"), () => has("profiles")],
     imports: ["t", "Imports", () => import("./imports.js"), () => true],
     "new-import": ["n", "New import", () => import("./new_import.js"), () => true],
+    activity: ["a", "Activity", () => import("./activity.js"), () => true],
     exports: ["e", "Exports", () => import("./exports.js"), () => true],
     settings: ["s", "Settings", () => import("./settings.js"), () => can("admin")],
   }),

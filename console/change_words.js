@@ -1,15 +1,67 @@
-// A change of the log in words: what happened to a record, from which value to which, and by
-// whom.
-import { call, v1 } from "./api.js";
+// A change of the log in words: what happened to a record, from which value to which, by whom, and
+// the screen of the record.
+import { call, can, v1 } from "./api.js";
 import { count, short } from "./format.js";
 import { named } from "./json.js";
 import { pill } from "./ui.js";
 import { h } from "./view.js";
 
 const VALUE_CHARS = 120;
+/** Kinds of records: one, several, and the screen of one. */
+const KINDS = named(
+  /** @type {Record<string, [string, string, (id:string)=>string|null]>} */ ({
+    issue: ["issue", "issues", (id) => `issue/${id}`],
+    core_profile: ["person", "people", (id) => `person/${id}`],
+    app_profile: ["app profile", "app profiles", (id) => `issues?user=${id}`],
+    task: ["task", "tasks", taskScreen],
+    app: ["app", "apps", settings],
+    agent: ["agent", "agents", settings],
+    queue: ["queue", "queues", settings],
+    key: ["key", "keys", settings],
+    domain: ["domain", "domains", settings],
+    webhook: ["webhook", "webhooks", settings],
+  }),
+);
+export const ACTIONS = [
+  "created",
+  "updated",
+  "deleted",
+  "completed",
+  "revoked",
+  "redacted",
+  "erased",
+];
+/** What a filter by kind offers. */
+export const KIND_OPTIONS = Object.fromEntries(
+  Object.entries(KINDS).map(([kind, [, many]]) => [kind, many]),
+);
+
+/** The log does not say of which family a task is. */
+function taskScreen(/** @type {string} */ id) {
+  return `task/any/${id}`;
+}
+function settings() {
+  return can("admin") ? "settings" : null;
+}
+
+/** The screen of what changed; null if there is none for this key. */
+export function screenOfChange(/** @type {any} */ { resource, id }) {
+  return KINDS[resource]?.[2](encodeURIComponent(id)) ?? null;
+}
+/** The screen of a task. */
+export const screenOfTask = (/** @type {string} */ id) => taskScreen(encodeURIComponent(id));
 
 /** The end of a task's id: its beginning is a time. */
 const tail = (/** @type {string} */ id) => `…${id.slice(-6)}`;
+
+/** The record of a change, or how many records. */
+export function subjectOf(/** @type {any} */ { resource, id }, records = 1) {
+  const [one, many] = KINDS[resource] ?? [resource, resource];
+  if (records > 1) return `${count(records)} ${many}`;
+  if (resource === "domain") return one;
+  if (resource === "issue") return `${one} #${id}`;
+  return `${one} ${resource === "task" ? tail(id) : short(id, 40)}`;
+}
 
 /** Who did it, as a text. The name of a key is the one that it had then. */
 export function authorOf(/** @type {any} */ by) {

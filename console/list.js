@@ -235,6 +235,21 @@ class LongList {
   redraw() {
     this.draw(true);
   }
+  /**
+   * Shows items of which some are new and before the others. What is selected or was scrolled to
+   * stays where it is. Returns whether it does.
+   */
+  grow(/** @type {Items} */ next, /** @type {number} */ more) {
+    const { track } = this;
+    const stays = this.at >= 0 || track.top > 0;
+    this.items = next;
+    if (this.at >= 0) this.at = Math.min(this.at + more, next.length - 1);
+    this.draw(true);
+    if (!stays || !more) return stays;
+    track.go(track.top + more * this.options.height);
+    this.settle();
+    return true;
+  }
   /** Shows the first rows, of which none is selected. */
   begin() {
     this.at = -1;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { customField, fieldName, likely } from "../../console/fields.js";
+import { ChangeRows } from "../../console/change_rows.js";
 import { compact, count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
 import { patchOf, searchOf } from "../../console/profile.js";
@@ -250,4 +251,39 @@ test("a record that is not in the list any more leaves a gap", async () => {
     () => {},
   );
   assert.deepEqual([pages.at(299).id, pages.at(300), pages.at(309)], [0, null, null]);
+});
+
+/** Changes of one kind in the order of the log, by a task if it is named. */
+const changesOf = (/** @type {number[]} */ ids, /** @type {string} */ task = "") =>
+  ids.map((id) => ({
+    id,
+    resource: "issue",
+    action: "created",
+    by: task ? { task_id: task } : { key_id: "k" },
+  }));
+const shown = (/** @type {ChangeRows} */ { rows }) =>
+  rows.map(({ change, count }) => `${change.id}×${count}`).join(" ");
+
+const mayGrow = (/** @type {ChangeRows} */ rows) => rows.rows.map((_, at) => rows.mayGrow(at));
+
+test("changes of one task are a row, also of tasks side by side and across two readings", () => {
+  const rows = new ChangeRows();
+  assert.equal(rows.add([...changesOf([10, 11], "a"), ...changesOf([12], "b")]), 2);
+  assert.equal(rows.add([...changesOf([13, 14], "a"), ...changesOf([15, 16])]), 2);
+  assert.equal(shown(rows), "16×1 15×1 12×1 14×4");
+  assert.deepEqual(mayGrow(rows), [false, false, true, true]);
+  assert.equal(rows.addEarlier([...changesOf([7]), ...changesOf([8, 9], "a")]), 1);
+  assert.equal(shown(rows), "16×1 15×1 12×1 14×6 7×1");
+  assert.equal(rows.addEarlier([{ id: "a", resource: "task", action: "created", by: {} }]), 1);
+  assert.deepEqual(mayGrow(rows), [false, false, true, false, false, false]);
+});
+
+test("of the log only so many rows are kept", () => {
+  const rows = new ChangeRows(3);
+  assert.equal(rows.add(changesOf([1, 2])), 2);
+  assert.equal(rows.addEarlier(changesOf([-1, 0])), 1);
+  assert.equal(shown(rows), "2×1 1×1 0×1");
+  assert.ok(rows.full);
+  assert.equal(rows.add(changesOf([3, 4, 5, 6])), 3);
+  assert.equal(shown(rows), "6×1 5×1 4×1");
 });

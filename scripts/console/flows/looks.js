@@ -19,6 +19,9 @@ const TABLE = [
 /** A machine with other work, or a debug build, has more time. */
 const PATIENCE = process.env.CI || process.env.CASELOAD_CHECK_SLOW ? 5 : 2;
 
+/** Screens that say so if a domain has nothing. */
+const EMPTY = ["overview", "issues", "people", "imports", "activity", "exports", "settings"];
+
 const screens = ({ faulty, hostile, person }) => [
   "overview",
   "issues",
@@ -29,6 +32,7 @@ const screens = ({ faulty, hostile, person }) => [
   `person/${person}`,
   "imports",
   "new-import",
+  "activity",
   `task/identity/${faulty.task_id}`,
   `faults/identity/${faulty.task_id}`,
   "exports",
@@ -196,7 +200,7 @@ export const looks = [
         await keys(page, "Escape");
       }
       const empty = await world.open({ theme, key: server.newDomain(`empty-${theme}`) });
-      for (const screen of ["overview", "issues", "people", "imports", "exports", "settings"]) {
+      for (const screen of EMPTY) {
         await empty.goto(`${begin}#/${screen}`);
         await empty.locator("main h1").first().waitFor();
         await empty.waitForTimeout(300);

@@ -95,6 +95,7 @@ export const shell = [
         ["i", "Issues"],
         ["t", "Imports"],
         ["n", "New import"],
+        ["a", "Activity"],
         ["e", "Exports"],
         ["s", "Settings"],
         ["p", "People"],

@@ -31,8 +31,10 @@ macro_rules! files {
 
 static FILES: &[(&str, &[u8])] = files! {
     "actions.js"
+    "activity.js"
     "api.js"
     "app.js"
+    "change_rows.js"
     "change_words.js"
     "changes.js"
     "charts.js"

@@ -4,6 +4,7 @@
 //! requests and the faults, not the timing of the machine.
 
 mod crash;
+mod followed;
 mod histories;
 mod hostile;
 mod laws;
@@ -11,6 +12,7 @@ mod queue;
 mod replicas;
 mod shim;
 mod simulation;
+mod stage;
 
 use anyhow::{Result, bail};
 use caseload_teststore::Backend;
@@ -42,6 +44,11 @@ usage:
                                     a failover and jumps of clocks, and checks that the history of
                                     each issue and identity has an order; 50 rounds unless ROUNDS
                                     says otherwise. Run it under scripts/with-postgres
+  torture followed sqlite|postgres [ROUNDS] [SEED]
+                                    follows the log of changes through the same faults, beside
+                                    writers of every kind, and compares the state that it gives
+                                    with an export, byte for byte; 50 rounds unless ROUNDS says
+                                    otherwise. Run it under scripts/with-postgres
   torture simulate [SCHEDULES] [SEED]
                                     plays schedules of the task engine on one virtual clock, with
                                     the seeds from SEED on: 100,000 unless SCHEDULES says
@@ -61,13 +68,17 @@ async fn main() -> Result<()> {
             replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?, false).await
         }
         Some("nodes") => replicas::run(number(1)?.unwrap_or(30) as usize, number(2)?, true).await,
-        Some("histories") => {
+        Some(name @ ("histories" | "followed")) => {
             let backend = match args.get(1).map(String::as_str) {
                 Some("sqlite") => Backend::Sqlite,
                 Some("postgres") => Backend::Postgres,
                 _ => bail!(USAGE),
             };
-            histories::run(backend, number(2)?.unwrap_or(50) as usize, number(3)?).await
+            let (rounds, seed) = (number(2)?.unwrap_or(50) as usize, number(3)?);
+            if name == "followed" {
+                return followed::run(backend, rounds, seed).await;
+            }
+            histories::run(backend, rounds, seed).await
         }
         Some("hostile") => hostile::run(&args[1..]).await,
         Some("queue") => {

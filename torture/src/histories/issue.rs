@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use todc_utils::specifications::Specification;
 
 use super::checker::Operation;
-use super::stage::{Answered, Request};
+use crate::stage::{Answered, Request};
 
 /// States by number.
 const STATES: [&str; 7] = [

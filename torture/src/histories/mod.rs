@@ -5,7 +5,6 @@
 mod checker;
 mod issue;
 mod owner;
-mod stage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +23,8 @@ use tokio::time::sleep;
 use checker::{Recorded, contradiction};
 use issue::{OfIssue, OnIssue};
 use owner::{OfIdentity, OnIdentity, Wish};
-use stage::{Answered, Request, Stage};
+
+use crate::stage::{Answered, Request, Stage};
 
 /// Objects of a round, and the clients of each kind.
 const ISSUES: usize = 2;

@@ -44,6 +44,7 @@ mod connections;
 mod console;
 mod deletions;
 mod everywhere;
+mod followed;
 mod front_page;
 mod heads;
 mod health {

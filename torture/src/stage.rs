@@ -1,6 +1,5 @@
-//! The servers whose histories are recorded, and the faults that strike them: one server on a file,
-//! or two on a PostgreSQL with a standby that takes over. Their clocks are moved by a shim
-//! (`shim/clock.c`).
+//! The servers of a run, and the faults that strike them: one server on a file, or two on a
+//! PostgreSQL with a standby that takes over. Their clocks are moved by a shim (`shim/clock.c`).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,9 +23,9 @@ const AWAY_MS: usize = 600;
 const LEASE: &str = "3";
 /// Seconds by which a clock jumps.
 const JUMPS: [i64; 4] = [3_600, -3_600, 40, 0];
-const DOMAIN: &str = "histories";
+pub(crate) const DOMAIN: &str = "acme";
 
-pub(super) struct Stage {
+pub(crate) struct Stage {
     http: reqwest::Client,
     key: String,
     servers: Vec<Mutex<Serving>>,
@@ -56,20 +55,20 @@ enum Backing {
 
 /// A request of a client.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
-    pub(super) method: Method,
+pub(crate) struct Request {
+    pub(crate) method: Method,
     /// Below `/v1/{domain}/`, or below `/v2/{domain}/` for tasks.
-    pub(super) path: String,
-    pub(super) fields: Option<Value>,
+    pub(crate) path: String,
+    pub(crate) fields: Option<Value>,
 }
 
 /// A good answer.
-pub(super) struct Answered {
-    pub(super) text: String,
+pub(crate) struct Answered {
+    pub(crate) text: String,
 }
 
 impl Stage {
-    pub(super) fn open(backend: Backend) -> Result<Self> {
+    pub(crate) fn open(backend: Backend) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let shim = shim(folder.path())?;
         let (backing, location, servers) = match backend {
@@ -123,37 +122,51 @@ impl Stage {
     }
 
     /// Sends a request to a server; `None` if the answer is lost, or is "not now".
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         server: usize,
         request: &Request,
         key: Option<&str>,
     ) -> Result<Option<Answered>> {
         let Request { method, path, fields } = request;
-        let url = self.servers[server % self.servers.len()].lock().url.clone();
         let version = if path.starts_with("identity/") { "v2" } else { "v1" };
-        let url = format!("{url}/{version}/{DOMAIN}/{path}");
-        let mut sending = self.http.request(method.clone(), url).bearer_auth(&self.key);
-        if let Some(fields) = fields {
-            sending = sending.json(fields);
+        let url = format!("/{version}/{DOMAIN}/{path}");
+        let body = fields.as_ref().map(Value::to_string);
+        match self.call(server, method, &url, body, key).await {
+            None => Ok(None),
+            Some((200..300, text)) => Ok(Some(Answered { text })),
+            Some((status, text)) => bail!("{path} was answered {status}: {text}"),
+        }
+    }
+
+    /// Sends a request to a server; returns the status and the text of the answer, or `None` if the
+    /// answer is lost, or is "not now".
+    pub(crate) async fn call(
+        &self,
+        server: usize,
+        method: &Method,
+        path: &str,
+        body: Option<String>,
+        key: Option<&str>,
+    ) -> Option<(u16, String)> {
+        let url = self.servers[server % self.servers.len()].lock().url.clone();
+        let mut sending = self.http.request(method.clone(), format!("{url}{path}"));
+        sending = sending.bearer_auth(&self.key);
+        if let Some(body) = body {
+            sending = sending.header("Content-Type", "application/json").body(body);
         }
         if let Some(key) = key {
             sending = sending.header("Idempotency-Key", key);
         }
-        let Ok(answer) = sending.send().await else { return Ok(None) };
-        let status = answer.status();
-        let Ok(text) = answer.text().await else { return Ok(None) };
-        let in_progress = text.contains("idempotency_in_progress");
-        match status.as_u16() {
-            200..300 => Ok(Some(Answered { text })),
-            503 => Ok(None),
-            409 if in_progress => Ok(None),
-            _ => bail!("{path} was answered {status}: {text}"),
-        }
+        let answer = sending.send().await.ok()?;
+        let status = answer.status().as_u16();
+        let text = answer.text().await.ok()?;
+        let not_now = status == 503 || (status == 409 && text.contains("idempotency_in_progress"));
+        (!not_now).then_some((status, text))
     }
 
     /// Strikes once; returns the name of the fault.
-    pub(super) async fn strike(
+    pub(crate) async fn strike(
         &self,
         random: &mut SplitMix,
         fail_over: bool,
@@ -202,7 +215,7 @@ impl Stage {
     }
 
     /// Verifies the store.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let location = self.location.lock().clone();
         let begun = Instant::now();
         loop {

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "bb8e1cc9f02c4f6cce32de682d2bd323fc357a35ecb8dca7449879f45d5030b3",
+        "73dea223b172aa0bfe87741102c4717a79fdb2c1325bdd63044ea0af3c2d6649",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "88a8f9f0bb28c6c2ad3fc3213f3ac2bc4d385edded5bf848c7576ec59113521e",
+        "9105a4be70e42d3222b2aca0ba045d8e26f7ba173cf07036478a4fd36c1ba5d5",
     ),
 ];
 

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use caseload_model::webhook::AddressRule;
+
 use crate::http::base_url::{PublicUrl, TrustedProxies};
 use crate::http::minimum_rate::MinimumRateLimits;
 use crate::http::tls::Tls;
@@ -49,6 +51,8 @@ pub struct ApiConfig {
     pub public_url: Option<PublicUrl>,
     /// The proxies whose word counts about how a caller addressed the server.
     pub trusted_proxies: TrustedProxies,
+    /// Which addresses the URLs of webhooks may name.
+    pub webhook_addresses: AddressRule,
     /// The certificate of the server; `None` if it serves in clear.
     pub tls: Option<Tls>,
 }
@@ -74,6 +78,7 @@ impl Default for ApiConfig {
             has_admin_address: false,
             public_url: None,
             trusted_proxies: TrustedProxies::default(),
+            webhook_addresses: AddressRule::Public,
             tls: None,
         }
     }

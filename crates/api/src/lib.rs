@@ -40,4 +40,4 @@ pub use config::ApiConfig;
 pub use openapi_document::{openapi, openapi_text};
 pub use router::{route_paths, router};
 pub use server::{SHUTDOWN_SECONDS_MAX, serve, serve_admin};
-pub use state::AppState;
+pub use state::{AppState, CountWebhooks};

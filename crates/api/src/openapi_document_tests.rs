@@ -12,6 +12,7 @@ use caseload_model::issue::write::{
 };
 use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
+use caseload_model::webhook::WEBHOOK_FIELDS;
 use caseload_model::{issue_query, profile_query, task_query};
 use serde_json::Value;
 
@@ -124,6 +125,7 @@ fn the_form_fields_are_those_that_the_server_reads() {
             ("post", "apps") => &APP_FIELDS,
             ("post", "agents") => &AGENT_FIELDS,
             ("post", "queues") => &QUEUE_FIELDS,
+            ("post", "webhooks") | ("put", "{webhook_id}") => &WEBHOOK_FIELDS,
             ("put", "settings") => &SETTINGS_FIELDS,
             ("post", "session") => &["key", "code"],
             _ => &[],

@@ -71,6 +71,8 @@ fn routes() -> Routes {
     let single_issue = put(issues::edit).get(issues::get).delete(issues::delete);
     let core_profile = get(profiles::get_core_profile).delete(profiles::delete_core_profile);
     let app_profile = get(profiles::get_app_profile).delete(profiles::delete_app_profile);
+    let single_webhook =
+        get(admin::get_webhook).put(admin::edit_webhook).delete(admin::delete_webhook);
     let routes = Routes::new()
         .route("/", get(front_page::front_page))
         .route("/docs/{page}", get(front_page::docs))
@@ -100,6 +102,12 @@ fn routes() -> Routes {
         .route("/v1/{domain}/keys", get(admin::list_keys).post(admin::create_key))
         .route("/v1/{domain}/keys/{key_id}", delete(admin::revoke_key))
         .route("/v1/{domain}/settings", get(admin::get_settings).put(admin::edit_settings))
+        .route("/v1/{domain}/webhooks", get(admin::list_webhooks).post(admin::create_webhook))
+        .route("/v1/{domain}/webhooks/{webhook_id}", single_webhook)
+        .route("/v1/{domain}/webhooks/{webhook_id}/rotate-secret", post(admin::rotate_secret))
+        .route("/v1/{domain}/webhooks/{webhook_id}/test", post(admin::test_webhook))
+        .route("/v1/{domain}/webhooks/{webhook_id}/replay", post(admin::replay_webhook))
+        .route("/v1/{domain}/webhooks/{webhook_id}/deliveries", get(admin::list_deliveries))
         .route("/console", get(console::page))
         .route("/console/{version}/{file}", get(console::file))
         .route("/console/session", get(console::get).post(console::begin).delete(console::end))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use caseload_model::time::Clock;
-use caseload_store::Serve;
+use caseload_store::{Serve, WebhookCounts};
 use tokio::sync::watch;
 
 use crate::bulk_actions::{Subject, UploadMemory};
@@ -21,6 +21,9 @@ use crate::http::memory::MemoryBudget;
 use crate::http::middleware::Outermost;
 use crate::metrics::RequestCounts;
 
+/// Returns the counts of deliveries.
+pub type CountWebhooks = Arc<dyn Fn() -> WebhookCounts + Send + Sync>;
+
 /// The state that all handlers share.
 #[derive(Clone)]
 pub struct AppState {
@@ -31,6 +34,8 @@ pub struct AppState {
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) request_counts: Arc<RequestCounts>,
+    /// What the server delivers; `None` if it delivers no webhooks.
+    pub(crate) webhook_counts: Option<CountWebhooks>,
     pub(crate) followed_tasks: Arc<Followed<Subject>>,
     pub(crate) followed_logs: Arc<Followed<LogEnd>>,
     pub(crate) upload_memory: Arc<UploadMemory>,
@@ -59,6 +64,7 @@ impl AppState {
             keys_in_progress: Arc::default(),
             rates: Arc::default(),
             request_counts: Arc::default(),
+            webhook_counts: None,
             followed_tasks: Arc::default(),
             followed_logs: Arc::default(),
             upload_memory: Arc::default(),
@@ -68,6 +74,12 @@ impl AppState {
             log_limiter,
             stopping: watch::Sender::new(false),
         }
+    }
+
+    /// The state of a server that delivers webhooks and counts this.
+    #[must_use]
+    pub fn with_webhook_counts(self, counts: CountWebhooks) -> Self {
+        Self { webhook_counts: Some(counts), ..self }
     }
 
     /// The parts for the outermost middleware.

@@ -13,7 +13,7 @@ use crate::args::{ConfigArg, LogArgs};
 use crate::commands::session::block_on;
 use crate::commands::{
     admin, backup, bulk, changes, check, config, console, copy, demo, distribute, domain, health,
-    issues, key, manual, openapi, profiles, serve, status, upgrade,
+    issues, key, manual, openapi, profiles, serve, status, upgrade, webhook,
 };
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::environment;
@@ -93,6 +93,9 @@ pub(crate) enum Command {
     Issues(issues::IssuesCommand),
     /// Print who changed what, oldest first, and follow it
     Changes(Box<changes::ChangesArgs>),
+    /// Create, list and change webhooks, which get the changes of a domain
+    #[command(subcommand)]
+    Webhook(webhook::WebhookCommand),
 }
 
 impl Program {
@@ -156,6 +159,7 @@ pub(crate) fn run(
         Command::Profiles(command) => profiles::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
         Command::Changes(args) => block_on(changes::run(*args, printer)),
+        Command::Webhook(command) => block_on(webhook::run(command, printer)),
     }
 }
 

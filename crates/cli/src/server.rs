@@ -1,7 +1,7 @@
-//! The server inside this process: the HTTP listener and the bulk runner over one store. Shutdown
-//! is graceful: it accepts no new requests, answers those in flight, stops tasks at the end of a
-//! chunk, and closes the store. All of that takes less than the 10 s that supervisors usually
-//! allow.
+//! The server inside this process: the HTTP listener, the bulk runner and the delivery of webhooks
+//! over one store. Shutdown is graceful: it accepts no new requests, answers those in flight, stops
+//! tasks at the end of a chunk, and closes the store. All of that takes less than the 10 s that
+//! supervisors usually allow.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use caseload_api::{ApiConfig, AppState};
 use caseload_bulk::{Runner, RunnerConfig};
+use caseload_model::time::Clock;
 use caseload_store::Store;
+use caseload_webhooks::{DeliveryStore, StoreRecords, WebhookConfig, WebhookRunner};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -29,6 +31,7 @@ const STOP_MS_MAX: u64 = 9_500;
 pub(crate) struct Server {
     store: Arc<dyn Store>,
     runner: Runner,
+    webhooks: WebhookRunner,
     http: JoinHandle<std::io::Result<()>>,
     ending: oneshot::Sender<()>,
     address: SocketAddr,
@@ -48,7 +51,10 @@ impl Server {
         let address = address_of(&listener)?;
         let clock = system_clock();
         let server_id = hex::encode(random_bytes::<16>()?);
-        let state = AppState::new(store.clone(), clock.clone(), config);
+        let webhooks =
+            deliver(&store, &clock, WebhookConfig::new(&*server_id, config.webhook_addresses))?;
+        let counts = Arc::new(webhooks.counts());
+        let state = AppState::new(store.clone(), clock.clone(), config).with_webhook_counts(counts);
         let runner = Runner::start(
             store.clone(),
             store.clone(),
@@ -71,7 +77,7 @@ impl Server {
         let http = tokio::spawn(caseload_api::serve(listener, state, async {
             let _ = ended.await;
         }));
-        Ok(Self { store, runner, http, ending, address, admin })
+        Ok(Self { store, runner, webhooks, http, ending, address, admin })
     }
 
     /// The address that it listens on.
@@ -86,10 +92,10 @@ impl Server {
 
     /// Shuts the server down gracefully.
     pub(crate) async fn stop(self) -> Result<(), Failure> {
-        let Self { store, runner, http, ending, admin, .. } = self;
+        let Self { store, runner, webhooks, http, ending, admin, .. } = self;
         let _ = ending.send(());
         let in_order = async {
-            let (served, ()) = tokio::join!(http, runner.stop());
+            let (served, (), ()) = tokio::join!(http, runner.stop(), webhooks.stop());
             // Operators see the server until its requests have ended.
             if let Some((serving, ending, _)) = admin {
                 let _ = ending.send(());
@@ -109,6 +115,18 @@ impl Server {
         tracing::warn!("the shutdown took too long; open requests are cut off");
         Ok(())
     }
+}
+
+/// Starts to deliver webhooks.
+fn deliver(
+    store: &Arc<dyn Store>,
+    clock: &Clock,
+    config: WebhookConfig,
+) -> Result<WebhookRunner, Failure> {
+    let records = Arc::new(StoreRecords { issues: store.clone(), profiles: store.clone() });
+    let delivery = DeliveryStore { webhooks: store.clone(), log: store.clone(), records };
+    WebhookRunner::start(delivery, clock.clone(), config)
+        .map_err(|error| Failure::server(format!("webhooks cannot be delivered: {error}")))
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr, Failure> {

@@ -19,6 +19,7 @@ mod ready;
 mod stream;
 mod task;
 mod walk;
+mod webhooks;
 
 pub use body::{Body, Lines};
 pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};

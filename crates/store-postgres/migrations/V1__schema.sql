@@ -154,6 +154,55 @@ CREATE TABLE change_records (
     PRIMARY KEY (domain_id, resource, id, last_position)
 );
 
+-- Followers of the log of changes that the server calls. `resources` and `actions` have the bit of
+-- each word's number; 0 means all. Everything up to `position` is delivered or does not match.
+-- `pause_reason` is null unless the server paused the webhook. `retry_until` is the last position
+-- of the changes that are sent again at `next_try_at`. `attempts` numbers the deliveries. Until
+-- `old_secret_until` both secrets sign. Each lease, and each change by a caller, raises
+-- `lease_epoch`.
+CREATE TABLE webhooks (
+    domain_id         BIGINT  NOT NULL,
+    id                BYTEA   NOT NULL,
+    created_at        BIGINT  NOT NULL,
+    url               BYTEA   NOT NULL,
+    resources         BIGINT  NOT NULL,
+    actions           BIGINT  NOT NULL,
+    include_record    BOOLEAN NOT NULL,
+    paused            BOOLEAN NOT NULL,
+    pause_reason      BYTEA,
+    position          BIGINT  NOT NULL,
+    failures          BIGINT  NOT NULL DEFAULT 0,
+    next_try_at       BIGINT,
+    retry_until       BIGINT,
+    test_asked        BOOLEAN NOT NULL DEFAULT FALSE,
+    secret            BYTEA   NOT NULL,
+    old_secret        BYTEA,
+    old_secret_until  BIGINT,
+    lease_server      BYTEA,
+    lease_until       BIGINT  NOT NULL DEFAULT 0,
+    lease_epoch       BIGINT  NOT NULL DEFAULT 0,
+    leased_at         BIGINT  NOT NULL DEFAULT 0,
+    attempts          BIGINT  NOT NULL DEFAULT 0,
+    PRIMARY KEY (domain_id, id)
+);
+
+-- The last attempts of each webhook. `changes` is null for a test, `status` if there was no answer;
+-- `answer` is the beginning of the answer, or why there was none.
+CREATE TABLE webhook_deliveries (
+    domain_id       BIGINT NOT NULL,
+    webhook_id      BYTEA  NOT NULL,
+    number          BIGINT NOT NULL,
+    at              BIGINT NOT NULL,
+    duration_ms     BIGINT NOT NULL,
+    message_id      BYTEA  NOT NULL,
+    changes         BIGINT,
+    first_position  BIGINT,
+    last_position   BIGINT,
+    status          BIGINT,
+    answer          BYTEA  NOT NULL,
+    PRIMARY KEY (domain_id, webhook_id, number)
+);
+
 -- First answers to requests that may be repeated. `content` is a hash of what was asked for.
 CREATE TABLE idempotency_keys (
     domain_id   BIGINT NOT NULL,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
-use caseload_store::changes;
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
@@ -13,6 +12,7 @@ use caseload_store::{
     CreateBackup, FailAttempt, IndexTexts, RenewLeases, StoreError, StoreFuture, StoreMetrics,
     Upkeep, Work,
 };
+use caseload_store::{changes, webhooks};
 use tokio::sync::watch;
 
 use crate::engine::Nodes;
@@ -129,6 +129,9 @@ impl Upkeep for PostgresStore {
                 Ok((bytes, tasks, servers.unwrap_or_default()))
             });
             let (database_bytes, tasks, servers) = read.await?;
+            // The other figures are known if a node of a cluster is away.
+            let states = self.find(webhooks::states()).await.ok().flatten();
+            let (webhooks_waiting, webhooks_paused) = states.unwrap_or_default();
             let completed = self.completed.lock().clone();
             Ok(StoreMetrics {
                 commits: self.engine.commits(),
@@ -142,6 +145,8 @@ impl Upkeep for PostgresStore {
                 tasks_waiting: tasks.waiting,
                 tasks_running: tasks.running,
                 tasks_delayed: tasks.delayed,
+                webhooks_waiting,
+                webhooks_paused,
                 completed,
             })
         })

@@ -148,6 +148,55 @@ CREATE TABLE change_records (
     PRIMARY KEY (domain_id, resource, id, last_position)
 ) STRICT, WITHOUT ROWID;
 
+-- Followers of the log of changes that the server calls. `resources` and `actions` have the bit of
+-- each word's number; 0 means all. Everything up to `position` is delivered or does not match.
+-- `pause_reason` is null unless the server paused the webhook. `retry_until` is the last position
+-- of the changes that are sent again at `next_try_at`. `attempts` numbers the deliveries. Until
+-- `old_secret_until` both secrets sign. Each lease, and each change by a caller, raises
+-- `lease_epoch`.
+CREATE TABLE webhooks (
+    domain_id         INTEGER NOT NULL,
+    id                TEXT    NOT NULL,
+    created_at        INTEGER NOT NULL,
+    url               TEXT    NOT NULL,
+    resources         INTEGER NOT NULL,
+    actions           INTEGER NOT NULL,
+    include_record    INTEGER NOT NULL,
+    paused            INTEGER NOT NULL,
+    pause_reason      TEXT,
+    position          INTEGER NOT NULL,
+    failures          INTEGER NOT NULL DEFAULT 0,
+    next_try_at       INTEGER,
+    retry_until       INTEGER,
+    test_asked        INTEGER NOT NULL DEFAULT 0,
+    secret            BLOB    NOT NULL,
+    old_secret        BLOB,
+    old_secret_until  INTEGER,
+    lease_server      TEXT,
+    lease_until       INTEGER NOT NULL DEFAULT 0,
+    lease_epoch       INTEGER NOT NULL DEFAULT 0,
+    leased_at         INTEGER NOT NULL DEFAULT 0,
+    attempts          INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- The last attempts of each webhook. `changes` is null for a test, `status` if there was no answer;
+-- `answer` is the beginning of the answer, or why there was none.
+CREATE TABLE webhook_deliveries (
+    domain_id       INTEGER NOT NULL,
+    webhook_id      TEXT    NOT NULL,
+    number          INTEGER NOT NULL,
+    at              INTEGER NOT NULL,
+    duration_ms     INTEGER NOT NULL,
+    message_id      TEXT    NOT NULL,
+    changes         INTEGER,
+    first_position  INTEGER,
+    last_position   INTEGER,
+    status          INTEGER,
+    answer          TEXT    NOT NULL,
+    PRIMARY KEY (domain_id, webhook_id, number)
+) STRICT, WITHOUT ROWID;
+
 -- First answers to requests that may be repeated. `content` is a hash of what was asked for.
 CREATE TABLE idempotency_keys (
     domain_id   INTEGER NOT NULL,

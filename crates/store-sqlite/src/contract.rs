@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use caseload_model::task::Task;
 use caseload_model::time::UnixMillis;
-use caseload_store::changes;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::tasks as rules;
@@ -14,6 +13,7 @@ use caseload_store::{
     CreateBackup, FailAttempt, IndexTexts, RenewLeases, StoreFuture, StoreMetrics, Upkeep, Work,
     WorkerSlots,
 };
+use caseload_store::{changes, webhooks};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
@@ -81,8 +81,10 @@ impl Upkeep for SqliteStore {
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
         let tasks =
             self.engine.read(|conn| Ok(rules::unfinished_by_lease::<DomainTx<'_>>(&Tx(conn))?));
+        let webhooks = self.find(webhooks::states());
         Box::pin(async move {
             let tasks = tasks.await?;
+            let (webhooks_waiting, webhooks_paused) = webhooks.await?.unwrap_or_default();
             let completed = self.completed.lock().clone();
             let (database_bytes, log_bytes) = self.engine.file_bytes();
             let servers = u64::from(self.engine.is_served()?);
@@ -96,6 +98,8 @@ impl Upkeep for SqliteStore {
                 tasks_waiting: tasks.waiting,
                 tasks_running: tasks.running,
                 tasks_delayed: tasks.delayed,
+                webhooks_waiting,
+                webhooks_paused,
                 completed,
             })
         })

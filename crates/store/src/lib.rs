@@ -36,6 +36,7 @@ pub mod tasks;
 pub mod term_changes;
 pub mod text_index;
 pub mod throttle;
+pub mod webhooks;
 
 pub use backend::Backend;
 pub use contract::*;

@@ -2,20 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WebhookCounts {
-    /// Attempts that a receiver took.
-    pub succeeded: u64,
-    /// The other attempts.
-    pub failed: u64,
-    /// Changes in deliveries that a receiver took.
-    pub changes: u64,
-    /// Webhooks that were paused because of their receiver.
-    pub paused: u64,
-    /// Attempts in flight now.
-    pub in_flight: u64,
-}
+use caseload_store::WebhookCounts;
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {

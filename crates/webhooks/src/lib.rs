@@ -17,7 +17,6 @@ mod tests;
 mod worker;
 
 pub use config::{DELIVERIES_AT_ONCE, WebhookConfig};
-pub use counters::WebhookCounts;
 pub use lookup::{Addresses, Lookup, SystemLookup};
 pub use records::{Records, StoreRecords};
 pub use runner::{DeliveryStore, WebhookRunner};

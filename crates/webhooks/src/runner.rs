@@ -1,6 +1,7 @@
 //! The loop of a server: claims webhooks that are due and runs one worker for each, up to a bound.
 //! The store decides which are due and in which order they take turns, so the loop need not know
-//! how far each log is: a claim that finds nothing is one read. A slow receiver holds one place for
+//! how far each log is: a claim that finds nothing is one read. It claims after a commit and, in any
+//! case, a few times a second. A slow receiver holds one place for
 //! the time of one attempt, and a dead one less and less often. Webhooks whose filter matched
 //! nothing are stored together, with one write a round.
 
@@ -12,14 +13,14 @@ use std::time::Duration;
 use caseload_model::ids::DomainId;
 use caseload_model::time::Clock;
 use caseload_store::{
-    Changes, ClaimWebhooks, OutageLine, OutageLog, SkipChanges, StoreError, Webhooks,
+    Changes, ClaimWebhooks, OutageLine, OutageLog, SkipChanges, StoreError, WebhookCounts, Webhooks,
 };
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, sleep_until, timeout_at};
 
 use crate::config::WebhookConfig;
-use crate::counters::{Counters, WebhookCounts};
+use crate::counters::Counters;
 use crate::records::Records;
 use crate::sender::Sender;
 use crate::worker::{self, Context, Ended};
@@ -27,6 +28,10 @@ use crate::worker::{self, Context, Ended};
 /// How long a server that stops waits for the attempts in flight. What does not end by then is
 /// sent again.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// The least time between two claims because of commits: under a stream of writes, claims and the
+/// cursors of webhooks that want none of them cost only a part of the store's time.
+const WAKE_UP_PAUSE: Duration = Duration::from_millis(50);
 
 /// The store of a runner: three of its capabilities, usually of one store.
 #[derive(Clone)]
@@ -76,8 +81,9 @@ impl WebhookRunner {
     }
 
     /// Counts for the metrics of the server.
-    pub fn counts(&self) -> WebhookCounts {
-        self.counters.counts()
+    pub fn counts(&self) -> impl Fn() -> WebhookCounts + Send + Sync + 'static {
+        let counters = self.counters.clone();
+        move || counters.counts()
     }
 
     /// Begins no further attempt, waits a few seconds for those in flight, and ends the leases.
@@ -87,6 +93,13 @@ impl WebhookRunner {
             tracing::error!(%error, "the delivery of webhooks did not end cleanly");
         }
     }
+}
+
+/// Waits for a commit, and at least until this time. False if the store tells of no more.
+async fn wake_up(appended: Option<&mut watch::Receiver<u64>>, earliest: Instant) -> bool {
+    let Some(appended) = appended else { return std::future::pending().await };
+    sleep_until(earliest).await;
+    appended.changed().await.is_ok()
 }
 
 struct Loop {
@@ -108,6 +121,8 @@ impl Loop {
 
     async fn run(mut self) {
         let mut stopping = self.context.stopping.clone();
+        let mut appended = Some(self.context.log.appended());
+        let mut next_wake_up = Instant::now();
         let mut ticks = tokio::time::interval(self.config.poll_every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !*stopping.borrow() {
@@ -115,6 +130,14 @@ impl Loop {
                 biased;
                 _ = stopping.changed() => {}
                 _ = ticks.tick() => self.claim().await,
+                has_more = wake_up(appended.as_mut(), next_wake_up) => {
+                    next_wake_up = Instant::now() + WAKE_UP_PAUSE;
+                    if has_more {
+                        self.claim().await;
+                    } else {
+                        appended = None;
+                    }
+                }
                 Some(ended) = self.workers.join_next_with_id() => {
                     // A webhook may wait for the place, or for the next turn of this one.
                     let was_full = self.free_places() == 1;

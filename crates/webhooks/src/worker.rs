@@ -73,7 +73,8 @@ pub(crate) async fn run(context: Context, claimed: ClaimedWebhook, until: Instan
         Ok(None) => Ended::Idle,
         // A caller has changed the webhook, which is due at once.
         Err(StoreError::LeaseLost) => Ended::Delivered,
-        Err(StoreError::Closed) => return Ended::Idle,
+        // The domain is gone.
+        Err(StoreError::Closed | StoreError::NotFound { .. }) => return Ended::Idle,
         Err(error) => {
             let domain = domain_name.as_str();
             tracing::error!(%error, domain, webhook = id, "a webhook waits: the store failed");
@@ -90,17 +91,23 @@ pub(crate) async fn run(context: Context, claimed: ClaimedWebhook, until: Instan
 async fn work(context: &Context, mut lease: Lease) -> Result<Option<Ended>, StoreError> {
     if lease.claimed.test {
         let (attempt, _) = attempt(context, &lease.claimed, Sending::test(&lease.claimed)).await;
-        record(context, &mut lease, attempt, AfterAttempt::Tested, false).await?;
+        record(context, &mut lease, Some(attempt), AfterAttempt::Tested, false).await?;
         return Ok(Some(Ended::Delivered));
     }
     let mut cursor = lease.claimed.webhook.cursor;
     let mut until = lease.claimed.retry_until;
     for batches in 1..=BATCHES_MAX {
         let claimed = &lease.claimed;
-        let found = next_batch(&*context.log, &*context.records, claimed, cursor, until).await?;
+        let found = next_batch(&*context.log, &*context.records, claimed, cursor, until).await;
         let batch = match found {
-            Found::Batch(batch) => batch,
-            Found::Nothing { cursor } => {
+            Err(StoreError::ChangesDropped { dropped }) => {
+                let then = AfterAttempt::Pause { reason: dropped_reason(dropped) };
+                record(context, &mut lease, None, then, false).await?;
+                return Ok(Some(Ended::Idle));
+            }
+            Err(error) => return Err(error),
+            Ok(Found::Batch(batch)) => batch,
+            Ok(Found::Nothing { cursor }) => {
                 let (domain, id) = (claimed.domain, claimed.webhook.id.clone());
                 let (server, lease_epoch) = (context.server.clone(), claimed.lease_epoch);
                 return Ok(Some(Ended::Skip(SkipChanges {
@@ -128,13 +135,21 @@ async fn work(context: &Context, mut lease: Lease) -> Result<Option<Ended>, Stor
         };
         let is_taken = matches!(then, AfterAttempt::Advance { .. });
         let goes_on = is_taken && is_quick && batches < BATCHES_MAX;
-        record(context, &mut lease, attempt, then, goes_on).await?;
+        record(context, &mut lease, Some(attempt), then, goes_on).await?;
         if !goes_on {
             return Ok(Some(if is_taken { Ended::Delivered } else { Ended::Idle }));
         }
         (cursor, until) = (after, None);
     }
     Ok(None)
+}
+
+/// Why a webhook is paused whose next changes are gone.
+fn dropped_reason(dropped: u64) -> String {
+    format!(
+        "the changes up to position {dropped} are no longer kept, so some were not delivered; a \
+         replay from {dropped} continues with those that are kept"
+    )
 }
 
 /// What an attempt sends.
@@ -182,12 +197,19 @@ async fn attempt(
 async fn record(
     context: &Context,
     lease: &mut Lease,
-    attempt: Attempt,
+    attempt: Option<Attempt>,
     then: AfterAttempt,
     goes_on: bool,
 ) -> Result<(), StoreError> {
     let claimed = &mut lease.claimed;
-    report(&context.counters, claimed, &attempt, &then);
+    if let AfterAttempt::Pause { reason } = &then {
+        Counters::add(&context.counters.paused, 1);
+        let (domain, webhook) = (claimed.domain_name.as_str(), &*claimed.webhook.id);
+        tracing::warn!(domain, webhook, reason, "a webhook is paused");
+    }
+    if let Some(attempt) = &attempt {
+        report(&context.counters, claimed, attempt);
+    }
     let now = context.clock.now();
     let renewed = Instant::now() + context.lease;
     context
@@ -207,7 +229,7 @@ async fn record(
     Ok(())
 }
 
-fn report(counters: &Counters, claimed: &ClaimedWebhook, attempt: &Attempt, then: &AfterAttempt) {
+fn report(counters: &Counters, claimed: &ClaimedWebhook, attempt: &Attempt) {
     let (domain, webhook) = (claimed.domain_name.as_str(), &*claimed.webhook.id);
     let Attempt { duration_ms, kind, end, .. } = attempt;
     if end.is_success() {
@@ -223,11 +245,6 @@ fn report(counters: &Counters, claimed: &ClaimedWebhook, attempt: &Attempt, then
         AttemptEnd::Answered { status, .. } => (Some(*status), None),
         AttemptEnd::NoAnswer { reason } => (None, Some(reason)),
     };
-    if let AfterAttempt::Pause { reason } = then {
-        Counters::add(&counters.paused, 1);
-        tracing::warn!(domain, webhook, reason, "a webhook is paused");
-    } else {
-        let failures = claimed.webhook.failures + 1;
-        tracing::info!(domain, webhook, status, reason, failures, "a delivery failed");
-    }
+    let failures = claimed.webhook.failures + 1;
+    tracing::info!(domain, webhook, status, reason, failures, "a delivery failed");
 }

@@ -45,7 +45,7 @@ fn rows(folder: &Path) -> String {
     dump_but(folder, |table, column| {
         table == "copy_progress"
             || table.starts_with("issue_text_")
-            || column.starts_with("lease_")
+            || column.starts_with("lease")
             || (column == "seq" && table != "tasks")
     })
 }

@@ -16,6 +16,7 @@ use super::longest::text;
 use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
 };
+use super::webhooks::fill_webhooks;
 
 /// Fills an empty store with two domains. Other domains are created and deleted in between, so that
 /// ids have gaps.
@@ -61,6 +62,7 @@ async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
     store.create_agent(agent).await.unwrap();
     let (name, email) = ("Help\u{e9}".to_owned(), Some("help@desk.example".to_owned()));
     store.set_desk(domain.id, Desk { name, email }, NOW.into()).await.unwrap();
+    fill_webhooks(store, domain).await;
     fill_profiles(store, domain).await;
     let issues = caseload_testdata::issues(u64::from(seed), 260);
     run(store, domain, "import", Action::ImportIssues, &issues).await;

@@ -34,6 +34,7 @@ pub(crate) mod task_ends;
 pub(crate) mod tasks;
 pub(crate) mod texts;
 pub(crate) mod uploads;
+pub(crate) mod webhooks;
 
 /// Makes one test per behaviour. `$open` is a function that returns a new store and a guard that
 /// must live as long as the store. `core` and `issues` make one half of the tests each.
@@ -176,6 +177,17 @@ macro_rules! store_suite {
             people_with_the_longest_identities_are_written_and_found,
             an_author_with_the_longest_identifier_or_address_is_found,
             the_longest_values_of_every_field_are_stored,
+        );
+        $crate::store_suite!(@ $open, webhooks:
+            a_webhook_is_created_edited_and_deleted,
+            of_many_webhooks_at_once_a_domain_takes_only_its_quota,
+            of_two_servers_one_has_a_webhook_at_a_time,
+            an_attempt_moves_the_cursor_or_is_repeated_or_pauses,
+            a_change_by_a_caller_voids_the_attempt_under_way,
+            a_replay_moves_the_cursor_within_the_stored_log,
+            a_test_is_due_at_once_even_if_paused,
+            the_last_deliveries_are_kept_and_go_with_their_webhook,
+            changes_that_do_not_match_are_skipped,
         );
         $crate::store_suite!(@ $open, profile_writes: random_writes_and_lists_take_turns,);
     };

@@ -2,6 +2,7 @@
 
 use axum::extract::Request;
 use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
 use caseload_model::spelling::{same_name, trimmed};
 
@@ -16,7 +17,7 @@ pub(super) const ADMIN_TEXT_CHARS_MAX: usize = 255;
 
 /// The fields that a caller sent, and their faults.
 pub(super) struct AdminFields {
-    pairs: Vec<(String, String)>,
+    pub(super) pairs: Vec<(String, String)>,
     pub(super) faults: Vec<Fault>,
 }
 
@@ -29,21 +30,39 @@ impl AdminFields {
         known: &[&str],
         request: Request,
     ) -> Result<Self, Problem> {
-        caller.require(Access::Admin, call)?;
-        let mut faults = QueryPairs::parse(request.uri().query().unwrap_or_default())?.unknown(&[]);
-        let (fields, _, _memory) = form::read(state, caller, request, NoFiles).await?;
-        faults.extend(fields.faults);
-        for (at, (name, value)) in fields.pairs.iter().enumerate() {
+        let Self { pairs, mut faults } = Self::all(state, caller, call, request).await?;
+        for (at, (name, value)) in pairs.iter().enumerate() {
             if !known.iter().any(|known| same_name(known, name)) {
                 faults.push(unknown(name, known, "field"));
             }
-            let mut before = fields.pairs[..at].iter();
+            let mut before = pairs[..at].iter();
             if before.any(|(other, text)| same_name(other, name) && text != value) {
                 let detail = format!("{name} is given twice with different values");
                 faults.push(Fault::parameter(name, ErrorCode::ConflictingParameter, detail));
             }
         }
+        Ok(Self { pairs, faults })
+    }
+
+    /// Reads the fields of a call that needs an admin key, whatever their names are.
+    pub(super) async fn all(
+        state: &AppState,
+        caller: &Caller,
+        call: &str,
+        request: Request,
+    ) -> Result<Self, Problem> {
+        caller.require(Access::Admin, call)?;
+        let mut faults = QueryPairs::parse(request.uri().query().unwrap_or_default())?.unknown(&[]);
+        let (fields, _, _memory) = form::read(state, caller, request, NoFiles).await?;
+        faults.extend(fields.faults);
         Ok(Self { pairs: fields.pairs, faults })
+    }
+
+    /// The value, or its faults with those so far.
+    pub(super) fn require<T>(mut self, read: Result<T, Vec<ParameterFault>>) -> Result<T, Problem> {
+        let read = read.map_err(|wrong| self.faults.extend(wrong.into_iter().map(Fault::from)));
+        self.check()?;
+        read.map_err(|()| Problem::internal())
     }
 
     /// The value of a field, if it was sent.

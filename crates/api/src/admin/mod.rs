@@ -1,4 +1,5 @@
-//! The administration of a domain over HTTP: its keys, apps, agents and queues, and its settings.
+//! The administration of a domain over HTTP: its keys, apps, agents and queues, its webhooks and its
+//! settings.
 //! Changes need a key with the access `admin`, which only the program can make for the first time.
 //! Each request is one commit.
 
@@ -7,6 +8,8 @@ mod fields;
 mod keys;
 pub(crate) mod openapi;
 mod settings;
+mod webhooks;
+mod webhooks_openapi;
 
 use caseload_model::change::Author;
 use caseload_model::time::UnixMillis;
@@ -24,6 +27,10 @@ pub(crate) use keys::{create_key, list_keys, revoke_key};
 #[cfg(test)]
 pub(crate) use settings::SETTINGS_FIELDS;
 pub(crate) use settings::{edit_settings, get_settings};
+pub(crate) use webhooks::{
+    create_webhook, delete_webhook, edit_webhook, get_webhook, list_deliveries, list_webhooks,
+    replay_webhook, rotate_secret, test_webhook,
+};
 
 /// The origin of a call, for the log of changes.
 fn origin(caller: &Caller, now: UnixMillis) -> AdminOrigin {

@@ -4,13 +4,14 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
+use super::webhooks_openapi;
 use crate::openapi::json::{
-    array, closed, described, into_members, object, schema, string, text, words,
+    array, closed, described, into_members, merged, object, schema, string, text, words,
 };
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{instant, path_id, spelled};
 
-const FORM_ERRORS: [ErrorCode; 8] = [
+pub(super) const FORM_ERRORS: [ErrorCode; 8] = [
     ErrorCode::InvalidRequest,
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,
@@ -22,21 +23,22 @@ const FORM_ERRORS: [ErrorCode; 8] = [
 ];
 
 pub(crate) fn paths() -> Value {
-    json!({
+    let own = json!({
         "/v1/{domain}/keys": {"get": list_keys(), "post": create_key()},
         "/v1/{domain}/keys/{key_id}": {"delete": revoke_key()},
         "/v1/{domain}/settings": {"get": get_settings(), "put": edit_settings()},
-    })
+    });
+    merged([own, webhooks_openapi::paths()])
 }
 
 /// An operation that needs an admin key.
-fn admin(id: &str, summary: &str, description: &str) -> Operation {
+pub(super) fn admin(id: &str, summary: &str, description: &str) -> Operation {
     let description = format!("{description} Needs a key with the access `admin`.");
     Operation::guarded(id, "administration", summary, description.trim_start()).takes(["domain"])
 }
 
 /// A JSON body; a form with the same fields is accepted too.
-fn json_body(name: &str, example: Value) -> Value {
+pub(super) fn json_body(name: &str, example: Value) -> Value {
     json!({"required": true, "content": json_content(schema(name), example)})
 }
 
@@ -117,7 +119,8 @@ fn edit_settings() -> Value {
 }
 
 pub(crate) fn parameters() -> Value {
-    json!({"key_id": path_id("key_id", "The id of an API key.", "key-5f0c91d2a7b4")})
+    let key_id = path_id("key_id", "The id of an API key.", "key-5f0c91d2a7b4");
+    merged([json!({"key_id": key_id}), webhooks_openapi::parameters()])
 }
 
 fn access() -> Value {
@@ -161,7 +164,7 @@ pub(crate) fn schemas() -> Value {
     let author =
         "The author of messages and notes that no agent signs. After an empty text, `Desk`.";
     let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";
-    json!({
+    let own = json!({
         "Key": key_schema(&[]),
         "NewKey": key_schema(&["secret"]),
         "KeyList": object(&["keys"], json!({"keys": array(schema("Key"))})),
@@ -189,5 +192,6 @@ pub(crate) fn schemas() -> Value {
                     {"bytes": {"type": "integer"}, "tasks": {"type": "integer"}}},
             }),
         ),
-    })
+    });
+    merged([own, webhooks_openapi::schemas()])
 }

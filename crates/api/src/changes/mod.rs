@@ -17,3 +17,4 @@ pub(crate) use audit_logs::audit_logs;
 pub(crate) use get::get;
 pub(crate) use history::{history_of_core_profile, history_of_issue};
 pub(crate) use log_end::LogEnd;
+pub(crate) use reader::position_of;

@@ -45,6 +45,28 @@ pub(super) struct Portion {
     pub(super) moved: bool,
 }
 
+/// The position of a place that the parameter `named_by` has.
+pub(crate) async fn position_of(
+    state: &AppState,
+    caller: &Caller,
+    place: LogPlace,
+    named_by: &str,
+) -> Result<u64, Problem> {
+    let (store, domain) = (&state.store, caller.domain_id);
+    Ok(match place {
+        LogPlace::Oldest => store.position_before(domain, UnixMillis(i64::MIN)).await?,
+        LogPlace::Latest => store.last_position(domain).await?,
+        LogPlace::Since(at) => store.position_before(domain, at).await?,
+        LogPlace::After(position) => {
+            let last = store.last_position(domain).await?;
+            if position > last {
+                return Err(beyond(named_by, position, last));
+            }
+            position
+        }
+    })
+}
+
 /// Reads the log of the caller's domain from a position on.
 pub(super) struct LogReader {
     pub(super) state: AppState,
@@ -59,19 +81,8 @@ pub(super) struct LogReader {
 impl LogReader {
     /// Moves the reader to the place of the request; `named_by` is the parameter with the position.
     pub(super) async fn begin(&mut self, named_by: &str) -> Result<(), Problem> {
-        let (store, domain) = (&self.state.store, self.caller.domain_id);
-        self.after = match self.request.from {
-            LogPlace::Oldest => store.position_before(domain, UnixMillis(i64::MIN)).await?,
-            LogPlace::Latest => store.last_position(domain).await?,
-            LogPlace::Since(at) => store.position_before(domain, at).await?,
-            LogPlace::After(position) => {
-                let last = store.last_position(domain).await?;
-                if position > last {
-                    return Err(beyond(named_by, position, last));
-                }
-                position
-            }
-        };
+        let place = self.request.from;
+        self.after = position_of(&self.state, &self.caller, place, named_by).await?;
         Ok(())
     }
 

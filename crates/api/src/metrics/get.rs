@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_store::{CompletedTasks, StoreMetrics};
+use caseload_store::{CompletedTasks, StoreMetrics, WebhookCounts};
 use http::{HeaderMap, header};
 
 use super::text::MetricsText;
@@ -55,6 +55,9 @@ pub(crate) async fn get_open(State(state): State<AppState>) -> Response {
     let mut out = MetricsText::default();
     state.request_counts.write(&mut out);
     write_room(&state, &mut out);
+    if let Some(counts) = &state.webhook_counts {
+        write_webhooks(&counts(), &mut out);
+    }
     let limit = Duration::from_secs(STORE_SECONDS_MAX);
     let store = tokio::time::timeout(limit, state.store.metrics()).await;
     out.head("caseload_store_up", "gauge", "Whether the store answered.");
@@ -95,6 +98,24 @@ fn write_room(state: &AppState, out: &mut MetricsText) {
     }
 }
 
+fn write_webhooks(counts: &WebhookCounts, out: &mut MetricsText) {
+    let WebhookCounts { succeeded, failed, changes, paused, in_flight } = *counts;
+    let deliveries = "caseload_webhook_deliveries_total";
+    out.head(deliveries, "counter", "Deliveries of webhooks that this process sent.");
+    for (result, count) in [("succeeded", succeeded), ("failed", failed)] {
+        out.line(deliveries, &format!("result=\"{result}\""), count);
+    }
+    for (name, kind, help, value) in [
+        ("webhook_changes_total", "counter", "Changes in deliveries that succeeded.", changes),
+        ("webhook_pauses_total", "counter", "Webhooks that this process paused.", paused),
+        ("webhook_deliveries_in_flight", "gauge", "Deliveries without an answer yet.", in_flight),
+    ] {
+        let name = format!("caseload_{name}");
+        out.head(&name, kind, help);
+        out.line(&name, "", value);
+    }
+}
+
 fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
     let delayed = figures.tasks_delayed;
     let free = figures
@@ -106,6 +127,13 @@ fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
         ("store_database_bytes", "gauge", "Database, on disk.", figures.database_bytes),
         ("tasks_waiting", "gauge", "Tasks that wait for a server.", figures.tasks_waiting),
         ("tasks_running", "gauge", "Tasks that a server works on.", figures.tasks_running),
+        (
+            "webhooks_waiting",
+            "gauge",
+            "Webhooks with changes to deliver.",
+            figures.webhooks_waiting,
+        ),
+        ("webhooks_paused", "gauge", "Webhooks that are paused.", figures.webhooks_paused),
         ("store_servers", "gauge", "Servers that have the store open.", figures.servers),
         ("tasks_delayed", "gauge", "Waiting tasks whose server died or failed.", delayed),
     ];

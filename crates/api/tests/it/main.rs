@@ -108,4 +108,5 @@ mod server;
 mod shutdown;
 mod still_clock;
 mod tls;
+mod webhooks;
 mod wire;

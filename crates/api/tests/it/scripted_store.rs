@@ -15,17 +15,19 @@ use caseload_model::task::{
     Action, Counts, Family, Outcome, PAYLOAD_ENTRIES_MAX, Task, TaskOrigin, TaskStatus,
 };
 use caseload_model::time::UnixMillis;
+use caseload_model::webhook::{Attempt, Secret};
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, AdminOrigin, Agent, App, AppProfilesOf,
-    BackupReport, CancelTask, ChangePage, Changes, CheckReport, CountIssues, CreateAgent,
-    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession,
-    CreateTask, DeleteIssue, DeleteProfile, Domain, DomainLimits, DomainUsage, EditIssue,
-    EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile, HistoryPage, Idempotent,
-    IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
-    ListTasks, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey,
-    SessionKind, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
-    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, unpack_block,
+    BackupReport, CancelTask, ChangePage, Changes, CheckReport, ClaimWebhooks, ClaimedWebhook,
+    CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
+    CreateQueue, CreateSession, CreateTask, CreateWebhook, DeleteIssue, DeleteProfile, Domain,
+    DomainLimits, DomainUsage, EditIssue, EditIssues, EditWebhook, EntryStates, ExplainedStep,
+    GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep,
+    Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, OfWebhook, PackedBlock, Payloads,
+    ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory, RecordAttempt, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey, SessionKind,
+    SkipChanges, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, Webhook, Webhooks, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -457,6 +459,24 @@ impl Changes for ScriptedStore {
 
     fn appended(&self) -> tokio::sync::watch::Receiver<u64> {
         tokio::sync::watch::channel(0).1
+    }
+}
+
+impl Webhooks for ScriptedStore {
+    unscripted! {
+        create_webhook(command: CreateWebhook) -> Webhook;
+        webhooks(domain: DomainId) -> Vec<Webhook>;
+        webhook(domain: DomainId, id: &str) -> Option<Webhook>;
+        edit_webhook(command: EditWebhook) -> Webhook;
+        delete_webhook(command: OfWebhook) -> ();
+        rotate_secret(command: OfWebhook, new: Secret) -> Webhook;
+        replay_webhook(command: OfWebhook, cursor: u64) -> Webhook;
+        test_webhook(command: OfWebhook) -> ();
+        deliveries(domain: DomainId, id: &str) -> Vec<Attempt>;
+        claim_webhooks(command: ClaimWebhooks) -> Vec<ClaimedWebhook>;
+        record_attempt(command: RecordAttempt) -> ();
+        skip_changes(skips: Vec<SkipChanges>) -> ();
+        release_webhook(domain: DomainId, id: &str, server: &str) -> ();
     }
 }
 

@@ -26,4 +26,5 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod upgrade;
+pub(crate) mod webhook;
 pub(crate) mod wire;

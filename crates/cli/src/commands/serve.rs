@@ -7,9 +7,10 @@ use std::time::Duration;
 use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
 use caseload_location::StoreLocation;
 use caseload_model::key::Access;
+use caseload_model::webhook::AddressRule;
 use caseload_store::Store;
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{FalseyValueParser, RangedU64ValueParser};
 
 use super::console::link;
 use crate::args::{StoreArgs, parse_listen};
@@ -141,6 +142,11 @@ pub(crate) struct LimitArgs {
           value_parser = RangedU64ValueParser::<usize>::new().range(4..=1 << 20),
           help_heading = MEMORY)]
     domain_connections: Option<usize>,
+    /// Let webhooks call addresses that are not on the public internet: this machine, its networks,
+    /// and the metadata services of clouds
+    #[arg(long, env = "CASELOAD_WEBHOOK_ALLOW_PRIVATE", value_parser = FalseyValueParser::new(),
+          help_heading = "Webhooks")]
+    webhook_allow_private: bool,
     /// How long the results and the errors of a task can be read; then they are deleted
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
@@ -186,6 +192,11 @@ impl LimitArgs {
             idle_timeout: Duration::from_secs(self.idle_timeout),
             rate_limit: self.rate_limit,
             unfinished_tasks_max: self.queue_limit,
+            webhook_addresses: if self.webhook_allow_private {
+                AddressRule::All
+            } else {
+                AddressRule::Public
+            },
             keep_results: Duration::from_hours(24 * self.keep_results),
             ..ApiConfig::default()
         }

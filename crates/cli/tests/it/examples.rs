@@ -42,8 +42,8 @@ fn write_files(workdir: &Workdir) {
     workdir.write("tickets.csv", "id,title,created_at\n7,Refund,1767225600000\n");
 }
 
-/// The variables that examples name: the ids of a key, a task, an import and a dry run.
-fn variables(server: &Server<'_>) -> [(&'static str, String); 4] {
+/// The variables that examples name: the ids of a key, a task, an import, a dry run and a webhook.
+fn variables(server: &Server<'_>) -> [(&'static str, String); 5] {
     let id = |args: &[&str]| {
         let output = server.run(args);
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -58,7 +58,15 @@ fn variables(server: &Server<'_>) -> [(&'static str, String); 4] {
     let mut keys = keys.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let key = keys.rfind(|key| key["name"] == "old").unwrap();
     let key = key["id"].as_str().unwrap().to_owned();
-    [("KEY_ID", key), ("TASK", task), ("IMPORT", import), ("DRY_RUN", dry_run)]
+    let webhook = server.good(&["webhook", "create", "https://example.com/"]);
+    let webhook = webhook.split('\t').next().unwrap().to_owned();
+    [
+        ("KEY_ID", key),
+        ("TASK", task),
+        ("IMPORT", import),
+        ("DRY_RUN", dry_run),
+        ("WEBHOOK", webhook),
+    ]
 }
 
 fn run(server: &Server<'_>, variables: &[(&str, String)], line: &str) -> Output {
@@ -79,7 +87,9 @@ fn run(server: &Server<'_>, variables: &[(&str, String)], line: &str) -> Output 
 #[test]
 fn the_examples_of_the_help_work() {
     let workdir = Workdir::new();
-    let server = workdir.serve();
+    let mut server = workdir.serve();
+    let admin = ["key", "create", "--domain", "acme", "--access", "admin"];
+    server.key = workdir.good(&admin).trim().to_owned();
     write_files(&workdir);
     let variables = variables(&server);
     server.good(&["backup", "latest.db"]);

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-pub(crate) const COMMANDS: [&str; 55] = [
+pub(crate) const COMMANDS: [&str; 65] = [
     "",
     "demo",
     "serve",
@@ -58,6 +58,16 @@ pub(crate) const COMMANDS: [&str; 55] = [
     "issues import",
     "issues export",
     "changes",
+    "webhook",
+    "webhook create",
+    "webhook list",
+    "webhook get",
+    "webhook edit",
+    "webhook rotate-secret",
+    "webhook test",
+    "webhook replay",
+    "webhook deliveries",
+    "webhook delete",
 ];
 
 #[test]

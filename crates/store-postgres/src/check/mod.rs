@@ -8,7 +8,9 @@ mod stored;
 use std::time::Duration;
 
 use super::engine::{BlockingClient, Engine, Nodes};
-use caseload_store::check::{Findings, changes, checksums, issues, profiles, tables, tasks, terms};
+use caseload_store::check::{
+    Findings, changes, checksums, issues, profiles, tables, tasks, terms, webhooks,
+};
 use caseload_store::{CheckReport, StoreError};
 use stored::Stored;
 
@@ -32,6 +34,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("terms of issues", |db, findings| terms::of_issues(&Stored(db), findings)),
     ("text index", |db, findings| tables::text_index(&Stored(db), findings)),
     ("changes", |db, findings| changes::changes(&Stored(db), findings)),
+    ("webhooks", |db, findings| webhooks::webhooks(&Stored(db), findings)),
     ("attachments", |db, findings| tables::attachments(&Stored(db), findings)),
 ];
 

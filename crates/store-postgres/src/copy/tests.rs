@@ -21,12 +21,18 @@ const OWN: &[&str] = &[
     "caseload_migrations",
 ];
 
-/// Columns that are derived from the copied rows, or have the same value in all of them.
+/// Columns that are derived from the copied rows or start again in a copy, or have the same value in
+/// all of them.
 const DERIVED: &[(&str, &str)] = &[
     ("issue_values", "part"),
     ("domain_clocks", "last_profile_change_at"),
     ("domain_clocks", "last_task_seq"),
     ("domain_clocks", "last_issue_row"),
+    // No server runs during a copy, so that no webhook has a lease.
+    ("webhooks", "lease_server"),
+    ("webhooks", "lease_epoch"),
+    ("webhooks", "lease_until"),
+    ("webhooks", "leased_at"),
 ];
 
 /// Table, name, type and nullability of all columns.

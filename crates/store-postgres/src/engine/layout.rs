@@ -50,6 +50,8 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("agents", Placement::ByDomain),
     ("queues", Placement::ByDomain),
     ("idempotency_keys", Placement::ByDomain),
+    ("webhooks", Placement::ByDomain),
+    ("webhook_deliveries", Placement::ByDomain),
     ("changes", Placement::ByDomain),
     ("change_records", Placement::ByDomain),
     ("core_profiles", Placement::ByDomain),

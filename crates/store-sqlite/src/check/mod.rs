@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use caseload_store::check::{
-    Findings, changes, checksums, issues, profiles, tables as rules, tasks, terms,
+    Findings, changes, checksums, issues, profiles, tables as rules, tasks, terms, webhooks,
 };
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{CheckReport, OpenMode, StoreError};
@@ -39,6 +39,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("terms of issues", |conn, findings| Ok(terms::of_issues(&Tx(conn), findings)?)),
     ("text index", |conn, findings| Ok(rules::text_index(&Tx(conn), findings)?)),
     ("changes", |conn, findings| Ok(changes::changes(&Tx(conn), findings)?)),
+    ("webhooks", |conn, findings| Ok(webhooks::webhooks(&Tx(conn), findings)?)),
     ("attachments", |conn, findings| Ok(rules::attachments(&Tx(conn), findings)?)),
 ];
 

@@ -24,10 +24,14 @@ const OWN_COLUMNS: &[(&str, &str)] = &[
     ("payload_blocks", "seq"),
     ("record_blocks", "seq"),
     ("attachment_pieces", "seq"),
-    // No server runs during a copy, so that no task has a lease.
+    // No server runs during a copy, so that nothing has a lease.
     ("tasks", "lease_server"),
     ("tasks", "lease_epoch"),
     ("tasks", "lease_until"),
+    ("webhooks", "lease_server"),
+    ("webhooks", "lease_epoch"),
+    ("webhooks", "lease_until"),
+    ("webhooks", "leased_at"),
 ];
 
 /// Name, type and nullability of the columns of a table.

@@ -16,6 +16,7 @@ use caseload_store::tasks::{
     LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables, already_exists,
     select_task,
 };
+use caseload_store::webhooks::end_all_leases;
 use caseload_store::{ClaimTasks, ClaimedTask, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
 
@@ -174,7 +175,8 @@ fn at_once<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, St
 /// server that died: the next claim finds that it ran out.
 pub(crate) fn void_leases_and_uploads(tx: Tx<'_>) -> Result<(), StoreError> {
     tx.change("UPDATE tasks SET lease_until = 0 WHERE lease_server IS NOT NULL", &[])?;
-    tx.change("UPDATE uploads SET touched_at = 0", &[]).map(drop)
+    tx.change("UPDATE uploads SET touched_at = 0", &[])?;
+    end_all_leases(&tx)
 }
 
 pub(crate) fn renew(tx: Tx<'_>, command: &RenewLeases) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use crate::idempotency::CommandStore;
 use crate::{AdminOrigin, StoreError};
 
 /// Logs the effects of a command.
-pub(super) fn log_effects(
+pub(crate) fn log_effects(
     store: &impl CommandStore,
     origin: &AdminOrigin,
     effects: Vec<Effect>,
@@ -21,7 +21,7 @@ pub(super) fn batch(origin: &AdminOrigin, effects: Vec<Effect>) -> Batch {
 }
 
 /// Logs that a command created a record.
-pub(super) fn log_created(
+pub(crate) fn log_created(
     store: &impl CommandStore,
     origin: &AdminOrigin,
     resource: Resource,

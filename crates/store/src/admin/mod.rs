@@ -16,12 +16,13 @@ pub use domains::{
     require_room, usage,
 };
 pub use keys::{create_key, key_by_hash, keys, revoke_key, rotate_key, touch_key};
+pub(crate) use logged::{log_created, log_effects};
 pub use queues::create_queue;
 pub use sessions::{create_session, end_session, key_by_session};
 
 /// The tables that the first step of a removal empties, so that no caller can reach the domain.
-pub const ENTRY_TABLES: [&str; 6] =
-    ["keys", "sessions", "apps", "agents", "queues", "domain_clocks"];
+pub const ENTRY_TABLES: [&str; 7] =
+    ["keys", "sessions", "apps", "agents", "queues", "webhooks", "domain_clocks"];
 
 /// How many records of a table one step of a removal deletes. A piece of an attachment has up to a
 /// megabyte, so that a step deletes fewer of them.

@@ -1,6 +1,6 @@
 //! The capabilities whose rules all stores share, implemented once for every [`Backend`]:
 //! [`Admin`](crate::Admin), [`Submit`](crate::Submit), [`Issues`](crate::Issues),
-//! [`Profiles`](crate::Profiles), [`Changes`](crate::Changes) and
+//! [`Profiles`](crate::Profiles), [`Changes`](crate::Changes), [`Webhooks`](crate::Webhooks) and
 //! [`Payloads`](crate::Payloads). A backend says how it runs
 //! reads and writes, and adds its own steps before or after some of them. It implements
 //! [`Work`](crate::Work) and [`Upkeep`](crate::Upkeep) itself.
@@ -11,6 +11,7 @@ mod imports;
 mod issues;
 mod profiles;
 mod submit;
+mod webhooks;
 
 use std::fmt::Debug;
 

@@ -13,7 +13,7 @@ mod write;
 
 pub use history::history;
 pub use purge::{drop_through, purge_step};
-pub(crate) use read::{BATCH_COLUMNS, stored_batch};
+pub(crate) use read::{BATCH_COLUMNS, positions, stored_batch};
 pub use read::{last_position, position_before, read_changes};
 pub(crate) use records::index_rows;
 pub use records::{ADD_RECORD, IndexRow};

@@ -129,7 +129,7 @@ pub fn last_position(store: &impl CommandStore) -> Result<u64, StoreError> {
 }
 
 /// The last position that the clock of the domain gave out, and the last one that was dropped.
-fn positions(store: &impl CommandStore) -> Result<(u64, u64), StoreError> {
+pub(crate) fn positions(store: &impl CommandStore) -> Result<(u64, u64), StoreError> {
     let select = "SELECT last_position, dropped_position FROM domain_clocks WHERE domain_id = ?1";
     let found =
         store.find(select, values![store.domain()], |row| Ok((row.get(0)?, row.get(1)?)))?;

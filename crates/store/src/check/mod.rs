@@ -10,6 +10,7 @@ pub mod profiles;
 pub mod tables;
 pub mod tasks;
 pub mod terms;
+pub mod webhooks;
 
 use caseload_model::ids::DomainId;
 

@@ -49,8 +49,27 @@ pub struct StoreMetrics {
     pub tasks_running: u64,
     /// Waiting ones that no server takes for a while, because their server died or met a fault.
     pub tasks_delayed: u64,
+    /// Webhooks that have changes to deliver.
+    pub webhooks_waiting: u64,
+    /// Webhooks that are paused.
+    pub webhooks_paused: u64,
     /// Tasks that completed since the store was opened, one element for each action and outcome.
     pub completed: Vec<CompletedTasks>,
+}
+
+/// Deliveries of webhooks since the start of a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WebhookCounts {
+    /// Attempts that a receiver took.
+    pub succeeded: u64,
+    /// The other attempts.
+    pub failed: u64,
+    /// Changes in deliveries that a receiver took.
+    pub changes: u64,
+    /// Webhooks that were paused because of their receiver.
+    pub paused: u64,
+    /// Attempts in flight now.
+    pub in_flight: u64,
 }
 
 /// The number of tasks of one action and outcome, with the counts of their entries.

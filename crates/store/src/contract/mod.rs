@@ -1,5 +1,5 @@
-//! The contract that every backend implements, as eight capabilities: [`Admin`], [`Submit`],
-//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`] and [`Upkeep`]. Each crate above
+//! The contract that every backend implements, as nine capabilities: [`Admin`], [`Submit`],
+//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`], [`Webhooks`] and [`Upkeep`]. Each crate above
 //! asks only for those that it uses; a [`Store`] is all of them. [`Submit`] and [`Work`] both
 //! include [`Payloads`].
 //!
@@ -47,9 +47,15 @@ pub use webhooks::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.
-pub trait Serve: Admin + Submit + Imports + Profiles + Issues + Changes + Upkeep {}
+pub trait Serve:
+    Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Upkeep
+{
+}
 
-impl<S: Admin + Submit + Imports + Profiles + Issues + Changes + Upkeep> Serve for S {}
+impl<S> Serve for S where
+    S: Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Upkeep
+{
+}
 
 /// All capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
 pub trait Store: Serve + Work {}

@@ -9,17 +9,16 @@
 //! the old settings cannot be recorded, and none under the new ones begins while it may still be
 //! under way. Invariant: cursor, failures and pauses change only under the epoch that was read.
 
-use caseload_model::change::Author;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::time::UnixMillis;
 use caseload_model::webhook::{Attempt, Secret, Secrets, WebhookRequest, WebhookSettings};
 
-use super::StoreFuture;
+use super::{AdminOrigin, StoreFuture};
 
 /// Webhooks and their deliveries.
 pub trait Webhooks: Send + Sync + 'static {
-    /// Makes a webhook whose cursor is the end of the log: it gets later changes. Writes
-    /// a change `created`. [`StoreError::QuotaExceeded`](super::StoreError) if the domain has
+    /// Makes a webhook whose cursor is the end of the log: it gets later changes, the first of them
+    /// the change `created` that this writes. [`StoreError::QuotaExceeded`](super::StoreError) if the domain has
     /// [`DOMAIN_WEBHOOKS_MAX`](caseload_model::webhook::DOMAIN_WEBHOOKS_MAX).
     fn create_webhook(&self, command: CreateWebhook) -> StoreFuture<'_, Webhook>;
     /// The webhooks of a domain, oldest first.
@@ -37,8 +36,10 @@ pub trait Webhooks: Send + Sync + 'static {
     /// Writes a change `updated` of the field `secret`.
     fn rotate_secret(&self, command: OfWebhook, new: Secret) -> StoreFuture<'_, Webhook>;
     /// Moves the cursor to a position, back or forth, but not past the end of the log, and makes
-    /// the webhook due as if nothing had failed. A paused one stays paused. Writes a change
-    /// `updated` of the field `cursor`.
+    /// the webhook due as if nothing had failed. A pause by the server ends; one by a caller lasts.
+    /// Writes a change `updated` of the field `cursor`, and of `paused` if a pause ended.
+    /// [`StoreError::ChangesDropped`](super::StoreError) if changes after the position are no longer
+    /// kept.
     fn replay_webhook(&self, command: OfWebhook, cursor: u64) -> StoreFuture<'_, Webhook>;
     /// Asks for one delivery without changes, even of a paused webhook. It is due at once and moves
     /// no cursor. No change is written.
@@ -56,8 +57,8 @@ pub trait Webhooks: Send + Sync + 'static {
     ///
     /// Writes nothing if none is due.
     fn claim_webhooks(&self, command: ClaimWebhooks) -> StoreFuture<'_, Vec<ClaimedWebhook>>;
-    /// Stores an attempt among the last deliveries, with its consequence for the webhook, in one
-    /// transaction. [`StoreError::LeaseLost`](super::StoreError) if the epoch is another one or the
+    /// Stores an attempt among the last deliveries, if there was one, with its consequence for the
+    /// webhook, in one transaction. [`StoreError::LeaseLost`](super::StoreError) if the epoch is another one or the
     /// webhook is gone; nothing is stored then. A pause also writes a change `updated` of the field
     /// `paused`, by no author. Other consequences write none: a webhook that follows webhooks would
     /// never come to rest.
@@ -93,8 +94,7 @@ pub struct CreateWebhook {
     pub id: String,
     pub settings: WebhookSettings,
     pub secret: Secret,
-    pub by: Author,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
 }
 
 /// Changes the settings of a webhook.
@@ -104,13 +104,12 @@ pub struct EditWebhook {
     pub request: WebhookRequest,
 }
 
-/// The webhook of a command, and the command's author.
+/// The webhook of a command, and the command's origin.
 #[derive(Debug, Clone)]
 pub struct OfWebhook {
     pub domain: DomainId,
     pub id: String,
-    pub by: Author,
-    pub now: UnixMillis,
+    pub origin: AdminOrigin,
 }
 
 /// Asks for webhooks to deliver for.
@@ -138,14 +137,15 @@ pub struct ClaimedWebhook {
     pub test: bool,
 }
 
-/// Records the end of an attempt.
+/// Records the end of an attempt, or a pause without one.
 #[derive(Debug, Clone)]
 pub struct RecordAttempt {
     pub domain: DomainId,
     pub id: String,
     pub lease_epoch: i64,
     pub now: UnixMillis,
-    pub attempt: Attempt,
+    /// `None` if the changes to send are no longer kept.
+    pub attempt: Option<Attempt>,
     pub then: AfterAttempt,
     /// Until when the server retains the lease, to deliver more; `None` ends it.
     pub lease_until: Option<UnixMillis>,

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use caseload_model::change::{Author, ChangeAction, Resource};
+use caseload_model::change::{ChangeAction, Resource};
 use caseload_model::time::UnixMillis;
 use caseload_model::webhook::{AttemptEnd, AttemptKind, Secret, WebhookRequest, WebhookSettings};
 use caseload_store::{EditWebhook, OfWebhook, Webhooks as _};
@@ -13,8 +13,23 @@ use super::receiver::{Receiver, Reply};
 use super::store::DOMAIN;
 use super::{World, positions, secrets};
 
-fn of(id: &str) -> OfWebhook {
-    OfWebhook { domain: DOMAIN, id: id.to_owned(), by: Author::Unknown, now: UnixMillis(0) }
+pub(super) fn of(id: &str) -> OfWebhook {
+    OfWebhook { domain: DOMAIN, id: id.to_owned(), origin: UnixMillis(0).into() }
+}
+
+#[tokio::test]
+async fn a_delivery_follows_its_commit_without_a_poll() {
+    let world = World::new();
+    let receiver = Receiver::start([]).await;
+    world.store.add("hook", &receiver.url(), WebhookSettings::default());
+    let poll_every = Duration::from_secs(600);
+    let runner = world.run(WebhookConfig { poll_every, ..World::config("a") });
+    for round in 1..=3 {
+        world.store.log(Resource::Issue, 1);
+        world.attempts("hook", round).await;
+    }
+    assert_eq!(positions(&receiver), [1, 2, 3]);
+    runner.stop().await;
 }
 
 #[tokio::test]
@@ -46,7 +61,7 @@ async fn every_change_arrives_once_in_order_in_batches_of_a_hundred_that_are_sig
     let attempts = world.attempts("hook", 25).await;
     assert_eq!(attempts[0].kind, AttemptKind::Changes { count: 100, first: 1, last: 100 });
     assert_eq!(attempts[0].message_id, requests[0].header("webhook-id"));
-    let counts = runner.counts();
+    let counts = runner.counts()();
     assert_eq!((counts.succeeded, counts.changes, counts.failed), (25, 2_346, 0));
     runner.stop().await;
 }
@@ -117,7 +132,7 @@ async fn a_replay_sends_the_changes_again_and_a_rotated_secret_signs_with_the_ol
     world.at_the_end("hook").await;
     let now = UnixMillis(world.now.load(Ordering::SeqCst));
     let new = Secret::new(vec![9; 32]);
-    world.store.rotate_secret(OfWebhook { now, ..of("hook") }, new).await.unwrap();
+    world.store.rotate_secret(OfWebhook { origin: now.into(), ..of("hook") }, new).await.unwrap();
     world.store.replay_webhook(of("hook"), 2).await.unwrap();
     world.at_the_end("hook").await;
     assert_eq!(positions(&receiver), [1, 2, 3, 4, 5, 3, 4, 5]);

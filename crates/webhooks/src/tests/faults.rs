@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use caseload_model::change::Resource;
 use caseload_model::webhook::{ANSWER_BYTES_MAX, Attempt, AttemptEnd, WebhookSettings};
+use caseload_store::Webhooks as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use super::delivery::of;
 use super::receiver::{Receiver, Reply};
-use super::{World, positions};
+use super::{World, eventually, positions};
 use crate::WebhookConfig;
 
 fn status(attempt: &Attempt) -> Option<u16> {
@@ -51,7 +53,7 @@ async fn a_failed_delivery_is_sent_again_after_the_delay_before_anything_newer()
     assert!(ids[0] == ids[1] && ids[1] == ids[2] && ids[2] != ids[3], "{ids:?}");
     let webhook = world.webhook("hook").await;
     assert_eq!((webhook.failures, webhook.next_try_at, webhook.cursor), (0, None, 5));
-    assert_eq!((runner.counts().failed, runner.counts().succeeded), (2, 2));
+    assert_eq!((runner.counts()().failed, runner.counts()().succeeded), (2, 2));
     runner.stop().await;
 }
 
@@ -78,7 +80,28 @@ async fn a_webhook_is_paused_after_ten_failures_and_by_410_at_once() {
         assert!(webhook.pause_reason.unwrap().contains(word));
         assert_eq!(receiver.requests().len(), attempts, "{id}");
     }
-    assert_eq!(runner.counts().paused, 2);
+    assert_eq!(runner.counts()().paused, 2);
+    runner.stop().await;
+}
+
+#[tokio::test]
+async fn a_webhook_whose_changes_are_gone_is_paused_until_a_replay() {
+    let world = World::new();
+    let receiver = Receiver::start([]).await;
+    world.store.add("hook", &receiver.url(), WebhookSettings::default());
+    world.store.log(Resource::Issue, 5);
+    world.store.dropped.store(3, Ordering::SeqCst);
+    let runner = world.run(World::config("a"));
+    let paused = eventually(|| async {
+        let webhook = world.webhook("hook").await;
+        webhook.settings.paused.then_some(webhook)
+    });
+    let reason = paused.await.pause_reason.unwrap();
+    assert!(reason.contains("position 3 are no longer kept"), "{reason}");
+    assert!(receiver.requests().is_empty() && world.attempts("hook", 0).await.is_empty());
+    world.store.replay_webhook(of("hook"), 3).await.unwrap();
+    world.at_the_end("hook").await;
+    assert_eq!(positions(&receiver), [4, 5]);
     runner.stop().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{pending, ready};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use caseload_model::change::{Author, Change, ChangeAction, Effect, RecordId, Resource};
 use caseload_model::ids::{DomainId, DomainName};
@@ -28,6 +28,9 @@ pub(super) struct MemoryStore {
     pub(super) never_records: AtomicBool,
     /// Whether claims fail.
     pub(super) is_away: AtomicBool,
+    /// The last position that is no longer kept.
+    pub(super) dropped: AtomicU64,
+    appended: watch::Sender<u64>,
     /// Writes of cursors without a delivery.
     pub(super) skips: AtomicUsize,
 }
@@ -79,6 +82,7 @@ impl MemoryStore {
             let (at, by) = (UnixMillis(0), Author::Unknown);
             log.push(Change { position, at, effect, by, request_id: None });
         }
+        self.appended.send_modify(|count| *count += 1);
     }
 
     /// Runs a command of a caller, which raises the epoch.
@@ -106,6 +110,10 @@ impl Changes for MemoryStore {
     fn read_changes(&self, request: ReadChanges) -> StoreFuture<'_, ChangePage> {
         // As a store that looks at no more than ten changes without a match.
         let log = self.log.lock();
+        let dropped = self.dropped.load(Ordering::SeqCst);
+        if request.after < dropped {
+            return Box::pin(ready(Err(StoreError::ChangesDropped { dropped })));
+        }
         let mut page = ChangePage { changes: Vec::new(), next: request.after };
         for change in log.iter().skip(request.after as usize) {
             let is_far = page.changes.is_empty() && page.next >= request.after + 10;
@@ -133,7 +141,7 @@ impl Changes for MemoryStore {
     }
 
     fn appended(&self) -> watch::Receiver<u64> {
-        watch::channel(0).1
+        self.appended.subscribe()
     }
 }
 
@@ -182,7 +190,7 @@ impl Webhooks for MemoryStore {
 
     fn rotate_secret(&self, command: OfWebhook, new: Secret) -> StoreFuture<'_, Webhook> {
         self.change(&command.id, |row| {
-            row.secrets = row.secrets.clone().rotated(new, command.now);
+            row.secrets = row.secrets.clone().rotated(new, command.origin.now);
             row.webhook.clone()
         })
     }
@@ -191,6 +199,9 @@ impl Webhooks for MemoryStore {
         self.change(&command.id, |row| {
             row.starts_afresh();
             row.webhook.cursor = cursor;
+            if row.webhook.pause_reason.take().is_some() {
+                row.webhook.settings.paused = false;
+            }
             row.webhook.clone()
         })
     }
@@ -239,7 +250,7 @@ impl Webhooks for MemoryStore {
         let row = rows.get_mut(&command.id).filter(|row| row.epoch == command.lease_epoch);
         let Some(row) = row else { return Box::pin(ready(Err(StoreError::LeaseLost))) };
         row.leased_until = command.lease_until.unwrap_or(UnixMillis(0));
-        row.attempts.push(command.attempt);
+        row.attempts.extend(command.attempt);
         let failures = row.webhook.failures + 1;
         match command.then {
             AfterAttempt::Tested => row.test = false,

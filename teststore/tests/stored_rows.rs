@@ -9,6 +9,8 @@
 mod database;
 #[path = "stored/deletions.rs"]
 mod deletions;
+#[path = "stored/erasures.rs"]
+mod erasures;
 #[expect(dead_code, clippy::unused_async, reason = "the suite has more than the data of a store")]
 mod suite;
 

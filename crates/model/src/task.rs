@@ -58,6 +58,7 @@ words! {
         GetAppProfiles = 5 "get_app_profiles",
         ImportIssues = 6 "import_issues",
         DeleteIssues = 10 "delete_issues",
+        ErasePerson = 11 "erase_person",
     }
 }
 
@@ -92,7 +93,7 @@ words! {
 impl Action {
     pub const fn family(self) -> Family {
         match self {
-            Self::ImportIssues | Self::DeleteIssues => Family::Issues,
+            Self::ImportIssues | Self::DeleteIssues | Self::ErasePerson => Family::Issues,
             _ => Family::Identity,
         }
     }
@@ -130,13 +131,18 @@ impl Action {
             | Self::DeleteCoreProfiles
             | Self::GetCoreProfiles => "core-profile-id",
             Self::UpdateAppProfiles | Self::DeleteAppProfiles | Self::GetAppProfiles => "pid",
-            Self::ImportIssues | Self::DeleteIssues => "id",
+            Self::ImportIssues | Self::DeleteIssues | Self::ErasePerson => "id",
         }
     }
 
     /// The actions that the path of `family` takes.
     pub fn of_family(family: Family) -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(move |action| action.family() == family)
+        Self::ALL.iter().copied().filter(move |action| action.is_taken_by(family))
+    }
+
+    /// Whether the path of `family` takes tasks of this action. Another call makes erasures.
+    pub fn is_taken_by(self, family: Family) -> bool {
+        self.family() == family && self != Self::ErasePerson
     }
 }
 

@@ -126,7 +126,8 @@ fn parse_list(
     noun: &str,
 ) -> Result<TaskListRequest, Vec<ParameterFault>> {
     let statuses: Vec<_> = TaskStatus::ALL.iter().map(|s| (s.as_str(), *s)).collect();
-    let actions: Vec<_> = Action::of_family(family).map(|a| (a.as_str(), a)).collect();
+    let shown = Action::ALL.iter().filter(|action| action.family() == family);
+    let actions: Vec<_> = shown.map(|action| (action.as_str(), *action)).collect();
     let outcomes: Vec<_> = Outcome::ALL.iter().map(|o| (o.as_str(), *o)).collect();
     let mut parameters = Parameters::new(pairs, known);
     let id_of = |id: &str| if id == NO_IMPORT { String::new() } else { id.to_owned() };

@@ -39,9 +39,14 @@ pub(super) async fn finish_removals(engine: &Engine) -> Result<(), Fault> {
     if emptied.is_empty() {
         return Ok(());
     }
-    clear_remains(engine).await?;
-    engine.empty_log().await?;
+    clear(engine).await?;
     engine.write(move |conn, _| forget_removals(conn, &emptied)).await
+}
+
+/// Clears the remains of deleted rows in the file and in its log.
+pub(super) async fn clear(engine: &Engine) -> Result<(), Fault> {
+    clear_remains(engine).await?;
+    engine.empty_log().await
 }
 
 /// Clears the remains of deleted rows in the file.

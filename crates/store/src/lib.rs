@@ -16,6 +16,7 @@ pub mod check;
 pub mod checksum;
 pub mod copy;
 pub mod dry_run;
+pub mod erasure;
 pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;

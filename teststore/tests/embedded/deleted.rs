@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use caseload_model::erasure::IssuesOfErased;
 use caseload_model::issue::write::read_create;
 use caseload_model::key::Access;
 use caseload_model::task::Action;
@@ -15,6 +16,7 @@ use caseload_store::{
 use serde_json::json;
 
 use super::{admin, file, open, server};
+use crate::suite::erasures::{OTHER, WORD, erase, fill_with_people};
 use crate::suite::support::{
     NOW, assert_sound, domain, later, profile_id, results, run, run_command, task_of,
 };
@@ -169,6 +171,23 @@ async fn a_deletion_that_was_interrupted_ends_with_the_next_start() {
     let left: i64 =
         pending.query_row("SELECT count(*) FROM domain_removals", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_person_is_erased_the_files_have_none_of_their_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    let acme = domain(&store, "acme").await;
+    fill_with_people(&store, &acme).await;
+    let (plain, packed) = occurrences(folder.path(), WORD);
+    assert!(plain > 20 && packed > 5, "{plain} plain, {packed} packed");
+    erase(&store, &acme, IssuesOfErased::Redacted).await;
+    assert_eq!(occurrences(folder.path(), WORD), (0, 0));
+    let (plain, packed) = occurrences(folder.path(), OTHER);
+    assert!(plain > 20 && packed > 5, "others are as they were: {plain}, {packed}");
+    assert_sound(&store).await;
+    store.close().await.unwrap();
+    assert_eq!(occurrences(folder.path(), WORD), (0, 0), "no memory writes it back");
 }
 
 /// Two domains take turns with small tasks, so that their rows share pages, which split and merge.

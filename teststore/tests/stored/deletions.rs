@@ -45,7 +45,7 @@ fn is_compared(column: &Column, left_out: &[&str]) -> bool {
 }
 
 /// A query of all rows of each table, each as one text.
-fn queries(columns: &[Column], row: fn(&[&str]) -> String) -> Vec<(String, String)> {
+pub(super) fn queries(columns: &[Column], row: fn(&[&str]) -> String) -> Vec<(String, String)> {
     let tables = columns.chunk_by(|one, other| one.table == other.table);
     let query = |of: &[Column]| {
         let names: Vec<&str> = of.iter().map(|column| &*column.name).collect();
@@ -57,7 +57,7 @@ fn queries(columns: &[Column], row: fn(&[&str]) -> String) -> Vec<(String, Strin
 }
 
 /// The place of a store.
-enum Place {
+pub(super) enum Place {
     Folder(tempfile::TempDir),
     Database(Database),
 }

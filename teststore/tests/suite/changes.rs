@@ -134,6 +134,11 @@ async fn stored(store: &Arc<dyn Store>, domain: &Domain) -> Vec<(Resource, Recor
     found
 }
 
+/// Whether the record is gone after this.
+fn is_end(action: ChangeAction) -> bool {
+    matches!(action, ChangeAction::Deleted | ChangeAction::Erased)
+}
+
 /// The log of each domain leads to the records that it has. Of a log whose beginning was purged
 /// only the positions are looked at.
 pub(super) async fn assert_logged(store: &Arc<dyn Store>) {
@@ -147,7 +152,7 @@ pub(super) async fn assert_logged(store: &Arc<dyn Store>) {
             let effect = change.effect;
             let record = (effect.resource, effect.id);
             let before = last.insert(record.clone(), effect.action);
-            let exists = before.is_some_and(|before| before != ChangeAction::Deleted);
+            let exists = before.is_some_and(|before| !is_end(before));
             let is_new = effect.action == ChangeAction::Created;
             if oldest == 0 {
                 assert_eq!(exists, !is_new, "{record:?} is {:?} after {before:?}", effect.action);
@@ -155,7 +160,7 @@ pub(super) async fn assert_logged(store: &Arc<dyn Store>) {
         }
         let is_listed =
             |resource| !matches!(resource, Resource::Domain | Resource::Queue | Resource::Task);
-        let left = last.into_iter().filter(|(_, action)| *action != ChangeAction::Deleted);
+        let left = last.into_iter().filter(|(_, action)| !is_end(*action));
         let left = left.map(|(record, _)| record).filter(|(resource, _)| is_listed(*resource));
         if oldest == 0 {
             assert_eq!(left.collect::<Vec<_>>(), stored(store, &domain).await, "{}", domain.name);

@@ -8,6 +8,7 @@ pub(crate) mod deletions;
 pub(crate) mod domains;
 pub(crate) mod dry_imports;
 pub(crate) mod ended_keys;
+pub(crate) mod erasures;
 pub(crate) mod filled;
 pub(crate) mod filters;
 pub(crate) mod groups;
@@ -240,6 +241,12 @@ macro_rules! store_suite {
             a_repeated_deletion_gets_the_first_answer,
             an_edit_meets_a_deleting_call_before_or_after_it,
             a_task_meets_deleting_calls_between_its_chunks,
+        );
+        $crate::store_suite!(@ $open, erasures:
+            an_erased_person_leaves_nothing_and_the_others_stay,
+            a_killed_erasure_continues_and_counts_everything_once,
+            nobody_and_placeholders_are_not_erased,
+            a_cancelled_erasure_can_be_erased_and_run_again,
         );
         $crate::store_suite!(@ $open, issue_upserts:
             random_upserts_agree_with_a_naive_store_of_issues,

@@ -342,7 +342,12 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
     };
     let word = String::from_utf8_lossy(value);
     let detail = match Action::parse(&word) {
-        Some(action) if action.family() == family => return Ok(action),
+        Some(action) if action.is_taken_by(family) => return Ok(action),
+        Some(Action::ErasePerson) => {
+            format!(
+                "a person is erased by POST /v1/{domain}/erasures; this path accepts {accepted}"
+            )
+        }
         Some(action) => format!(
             "{word} belongs to the path {}; this path accepts {accepted}",
             BulkPath::of(domain, action.family(), SubjectKind::Task)

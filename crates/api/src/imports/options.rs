@@ -189,9 +189,12 @@ impl<'o> Given<'o> {
         };
         let domain = &caller.domain_name;
         let detail = match Action::parse(word) {
-            Some(action) if action.family() == self.family && action.writes() => {
+            Some(action) if action.is_taken_by(self.family) && action.writes() => {
                 return Some(action);
             }
+            Some(Action::ErasePerson) => format!(
+                "a person is erased by POST /v1/{domain}/erasures; this path accepts {accepted}"
+            ),
             Some(action) if action.family() == self.family => format!(
                 "{word} changes nothing, and a file of ids is a task; send it to {}. This path \
                  accepts {accepted}",

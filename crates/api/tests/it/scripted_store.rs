@@ -22,12 +22,13 @@ use caseload_store::{
     CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
     CreateQueue, CreateSession, CreateTask, CreateWebhook, DeleteIssue, DeleteProfile, Domain,
     DomainLimits, DomainUsage, EditIssue, EditIssues, EditWebhook, EntryStates, ExplainedStep,
-    GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep,
-    Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks, OfWebhook, PackedBlock, Payloads,
-    ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory, RecordAttempt, RecordBlock,
-    RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile, RotateKey, SessionKind,
-    SkipChanges, StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture,
-    StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, Webhook, Webhooks, unpack_block,
+    FindPerson, FoundPerson, GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts,
+    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
+    OfWebhook, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
+    RecordAttempt, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile,
+    RotateKey, SessionKind, SkipChanges, StageAttachment, StagePayload, StepIssues, StepProfiles,
+    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, Webhook,
+    Webhooks, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -444,6 +445,7 @@ impl Profiles for ScriptedStore {
         list_profiles(request: ListProfiles) -> ProfilePage;
         step_profiles(request: StepProfiles) -> ProfileStep;
         profile(request: GetProfile) -> Option<RenderedProfile>;
+        find_person(request: FindPerson) -> Option<FoundPerson>;
         delete_profile(command: DeleteProfile) -> Idempotent<StoredAnswer>;
         app_profiles_of(request: AppProfilesOf) -> Vec<String>;
     }

@@ -17,6 +17,7 @@ impl Traces<'_> {
         let holds = |entry: &&Entry| {
             may_name && self.are_in_entry(block, entry)
                 || self.are_issue_of(action, block.bytes_of(entry))
+                || self.are_in_erasure(action, block.bytes_of(entry))
         };
         found.extend(block.entries.iter().filter(holds).map(|entry| entry.index));
     }

@@ -3,6 +3,7 @@
 //! person's records, rewrites and deletes them, and stores the receipt.
 
 mod blocks;
+mod entry;
 mod form;
 mod person;
 mod places;
@@ -13,8 +14,9 @@ mod texts;
 mod traces;
 
 pub use blocks::erase_entries;
+pub use entry::{Erasure, prepare_erasures};
 pub use form::{ERASURE_FIELDS, ErasureRequest, IssuesOfErased, Selector, read_erasure};
-pub use person::Person;
+pub use person::{Person, REDACTED};
 pub use receipt::{ErasureCounts, ErasureReceipt};
 pub use records::ErasedRecords;
 pub use redactions::{

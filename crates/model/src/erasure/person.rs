@@ -8,8 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::ids::{CoreProfileId, IdentityKey};
+use crate::issue::{TermKind, text_term};
 use crate::json::{self, Json, write_array, write_string};
-use crate::profile::IdentityType;
+use crate::profile::{IdentityType, Placeholders};
+
+/// Replaces a text that was redacted.
+pub const REDACTED: &str = "[redacted]";
 
 /// A person. Identities are in the form in which they are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +28,55 @@ pub struct Person {
 }
 
 impl Person {
+    /// Whether nothing is known of the person.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many identities and ids are known.
+    pub fn len(&self) -> usize {
+        let Self { identities, core_profile_ids, pids, issue_ids } = self;
+        identities.len() + core_profile_ids.len() + pids.len() + issue_ids.len()
+    }
+
+    /// Adds what is known of the same person.
+    pub fn extend(&mut self, other: Self) {
+        self.identities.extend(other.identities);
+        self.core_profile_ids.extend(other.core_profile_ids);
+        self.pids.extend(other.pids);
+        self.issue_ids.extend(other.issue_ids);
+    }
+
+    /// Drops the identities and the pids that many people may have: placeholders, and the mark of a
+    /// redacted author. Through one of them, strangers would be erased.
+    pub fn drop_placeholders(&mut self, placeholders: &Placeholders) {
+        self.identities.retain(|key| {
+            let kind = IdentityType::from_code(key.type_code());
+            let value = std::str::from_utf8(key.value());
+            !kind.zip(value.ok()).is_some_and(|(kind, value)| placeholders.have(kind, value))
+        });
+        self.pids.retain(|pid| !pid.is_empty() && pid != REDACTED);
+    }
+
+    /// The terms of the issues that the person is the author of.
+    pub fn author_terms(&self) -> [(TermKind, Vec<Vec<u8>>); 2] {
+        let emails = self.identities.iter().filter(|key| key.is(IdentityType::Email));
+        let emails = emails.filter_map(|key| std::str::from_utf8(key.value()).ok());
+        let terms = |texts: &mut dyn Iterator<Item = &str>| texts.map(text_term).collect();
+        [
+            (TermKind::EndUser, terms(&mut self.pids.iter().map(String::as_str))),
+            (TermKind::AuthorEmail, terms(&mut emails.into_iter())),
+        ]
+    }
+
+    /// Whether an identity or an id is one of another person, too.
+    pub(super) fn shares_with(&self, other: &Self) -> bool {
+        !self.identities.is_disjoint(&other.identities)
+            || !self.core_profile_ids.is_disjoint(&other.core_profile_ids)
+            || !self.pids.is_disjoint(&other.pids)
+            || !self.issue_ids.is_disjoint(&other.issue_ids)
+    }
+
     pub fn has_pid(&self, pid: &str) -> bool {
         self.pids.contains(pid)
     }
@@ -61,7 +114,10 @@ impl Person {
 
     /// The person whose stored form this is; `None` if it is damaged.
     pub fn read(stored: &[u8]) -> Option<Self> {
-        let json = json::parse(stored).ok()?;
+        Self::of_json(&json::parse(stored).ok()?)
+    }
+
+    pub(super) fn of_json(json: &Json<'_>) -> Option<Self> {
         let items = |name| match json.get(name) {
             Some(Json::Array(items)) => Some(items.iter()),
             _ => None,

@@ -18,6 +18,17 @@ pub struct ErasureCounts {
 }
 
 impl ErasureCounts {
+    /// The numbers in the order of the fields.
+    pub fn numbers(&self) -> [u64; 7] {
+        self.named().map(|(_, count)| count)
+    }
+
+    pub const fn of_numbers(numbers: [u64; 7]) -> Self {
+        let [core_profiles, app_profiles, issues, messages, attachments, entries, records] =
+            numbers;
+        Self { core_profiles, app_profiles, issues, messages, attachments, entries, records }
+    }
+
     fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("core_profiles", self.core_profiles),

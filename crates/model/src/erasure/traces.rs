@@ -4,6 +4,7 @@
 //! with its result and its error, whichever of the three names the person. Most blocks of most
 //! tasks do not hold the person, and a search finds that out without parsing.
 
+use super::entry::Erasure;
 use super::person::Person;
 use super::places;
 use super::texts::Texts;
@@ -20,6 +21,17 @@ pub struct Traces<'p> {
 impl<'p> Traces<'p> {
     pub fn of(person: &'p Person) -> Self {
         Self { person, texts: Texts::of(person) }
+    }
+
+    /// Whether the stored answer to a call holds the person.
+    pub fn are_in_answer(&self, body: &[u8]) -> bool {
+        self.texts.may_be_in(body) && self.are_in(body)
+    }
+
+    /// Whether an entry is an erasure of the person that did not run to its end.
+    pub(super) fn are_in_erasure(&self, action: Action, text: &[u8]) -> bool {
+        action == Action::ErasePerson
+            && Erasure::read(text).is_some_and(|other| other.person.shares_with(self.person))
     }
 
     /// Whether a map names the person, or a text other than a map contains an identity.

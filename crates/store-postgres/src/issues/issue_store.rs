@@ -29,6 +29,8 @@ use crate::tx::DomainTx;
 const CHANGE: &str = "greatest($2::bigint, last_change_at + 1)";
 
 impl IssueStore for DomainTx<'_> {
+    const BODY: &'static str = "domain_id = ?1 AND row = ?2";
+
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| i64::try_from(*id).unwrap_or(-1)).collect();
         let found = self.rows(

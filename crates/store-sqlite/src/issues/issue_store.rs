@@ -18,6 +18,8 @@ use caseload_store::issues::{
 use caseload_store::rowset::row_number;
 
 impl IssueStore for DomainTx<'_> {
+    const BODY: &'static str = "row = ?2";
+
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
         let mut find = self
             .conn

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
+use caseload_model::task::Action;
 use caseload_store::checksum::sealed;
+use caseload_store::erasure::is_ending;
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
@@ -16,8 +18,9 @@ use rusqlite::Connection;
 use super::reading;
 use crate::engine::{Engine, Weight, WorkLimit, WriteContext};
 use crate::issues::Import;
+use crate::leftovers::SecureDelete;
 use crate::tx::DomainTx;
-use crate::{Fault, clock};
+use crate::{Fault, clock, domains};
 
 /// How long a chunk takes further slices.
 const WORK_USUAL: Duration = Duration::from_secs(1);
@@ -26,6 +29,10 @@ pub(crate) async fn apply(
     engine: &Engine,
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
+    let erases = command.action == Action::ErasePerson;
+    if erases {
+        clear_before_end(engine, &command).await?;
+    }
     let (planned, command) = plan(engine, command).await?;
     let weight = planned
         .as_ref()
@@ -33,6 +40,7 @@ pub(crate) async fn apply(
     let (applied, spent) = engine
         .write_in(command.domain, weight, move |conn, context| {
             let limit = WorkLimit::begin(CHUNK_WORK_MAX);
+            let _secure = erases.then(|| SecureDelete::begin(conn)).transpose()?;
             let mut chunk = Chunk::new(conn, (context, &limit), &command);
             let planned = match planned {
                 None if !command.action.writes() => {
@@ -54,7 +62,22 @@ pub(crate) async fn apply(
         .await?;
     // Thousands of entries: neither the writer nor the caller waits until they are dropped.
     drop(tokio::task::spawn_blocking(move || drop(spent)));
+    if erases && applied.task.outcome.is_some() {
+        // The last step overwrote what it deleted, but the log has its pages as they were before.
+        engine.empty_log().await?;
+    }
     Ok(applied)
+}
+
+/// Clears what the steps of an erasure deleted, if only the last one is left: a crash before that
+/// one commits repeats this.
+async fn clear_before_end(engine: &Engine, command: &ApplyChunk) -> Result<(), StoreError> {
+    let (domain, task_id) = (command.domain, command.task_id.clone());
+    let read = move |conn: &Connection| Ok(is_ending(&DomainTx { conn, domain }, &task_id)?);
+    if engine.read(read).await? {
+        domains::clear(engine).await?;
+    }
+    Ok(())
 }
 
 /// The same in the transaction of the caller, planning included.

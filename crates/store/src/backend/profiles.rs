@@ -6,8 +6,9 @@ use crate::profile_lists::{self as rules, is_expensive};
 use crate::profiles::delete_one;
 use crate::query::TimedRows as _;
 use crate::{
-    AppProfilesOf, DeleteProfile, GetProfile, Idempotent, ListProfiles, ProfilePage, ProfileStep,
-    Profiles, RenderedProfile, StepProfiles, StoreFuture, StoredAnswer,
+    AppProfilesOf, DeleteProfile, FindPerson, FoundPerson, GetProfile, Idempotent, ListProfiles,
+    ProfilePage, ProfileStep, Profiles, RenderedProfile, StepProfiles, StoreFuture, StoredAnswer,
+    erasure,
 };
 
 impl<B: Backend> Profiles for B {
@@ -36,6 +37,13 @@ impl<B: Backend> Profiles for B {
         let (domain, budget) = (request.domain, request.budget.clone());
         self.read_within(domain, budget, false, move |issues, _| {
             rules::get(issues.sets().store, &request)
+        })
+    }
+
+    fn find_person(&self, request: FindPerson) -> StoreFuture<'_, Option<FoundPerson>> {
+        let (domain, count) = (request.domain, request.count);
+        self.read_within(domain, request.budget.clone(), count, move |issues, _| {
+            erasure::find_person(issues.sets().store, &request)
         })
     }
 

@@ -4,6 +4,7 @@
 //! from the domain's clock, whose row it then holds until it ends. The oldest batches are
 //! purged, and the clock has the last position that was dropped.
 
+mod erase;
 mod history;
 mod purge;
 mod read;
@@ -11,6 +12,7 @@ mod records;
 mod row;
 mod write;
 
+pub(crate) use erase::erase_titles;
 pub use history::history;
 pub use purge::{drop_through, purge_step};
 pub(crate) use read::{BATCH_COLUMNS, positions, stored_batch};

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use caseload_model::erasure::{Erasure, prepare_erasures};
 use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::issue::{DeskAddresses, NewIssue, prepare_imports_of, prepare_issue_deletes};
 use caseload_model::notes::add_notes;
@@ -106,6 +107,7 @@ chunk_work! {
     GetAppProfiles: String;
     ImportIssues: NewIssue;
     DeleteIssues: u64;
+    ErasePerson: Erasure;
 }
 
 impl ChunkWork {
@@ -142,6 +144,7 @@ impl ChunkWork {
                 Self::ImportIssues(prepare_imports_of(domain, addresses, block))
             }
             Action::DeleteIssues => Self::DeleteIssues(prepare_issue_deletes(block)),
+            Action::ErasePerson => Self::ErasePerson(prepare_erasures(block)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Core and app profiles, one by one and in lists. The model defines the meaning of a filter. Tasks
 //! write profiles; a call may delete one.
 
+use caseload_model::erasure::{ErasureCounts, IssuesOfErased, Person, Selector};
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
@@ -23,6 +24,9 @@ pub trait Profiles: Send + Sync + 'static {
     fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>>;
     /// One profile, rendered; `None` if the domain has none of that id.
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
+    /// Finds the person whom an erasure would erase; `None` if the domain has no record of them.
+    /// [`StoreError::Refused`](super::StoreError) if this leads to more records than one person has.
+    fn find_person(&self, request: FindPerson) -> StoreFuture<'_, Option<FoundPerson>>;
     /// Deletes a profile; the answer is empty. [`StoreError::NotFound`](super::StoreError) if the
     /// domain has none of that id.
     fn delete_profile(&self, command: DeleteProfile) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
@@ -83,6 +87,25 @@ pub struct GetProfile {
     pub id: ProfileId,
     pub view: ProfileView,
     pub budget: ReadBudget,
+}
+
+/// A request for the person whom an erasure would erase.
+#[derive(Debug, Clone)]
+pub struct FindPerson {
+    pub domain: DomainId,
+    pub selector: Selector,
+    pub issues: IssuesOfErased,
+    /// Whether to count what would go, which reads the payloads and the records of all tasks.
+    pub count: bool,
+    pub budget: ReadBudget,
+}
+
+/// A person, and how much of them would go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FoundPerson {
+    pub person: Person,
+    /// Zeros if nothing was counted.
+    pub counts: ErasureCounts,
 }
 
 /// Deletes one profile. A core profile goes with its identities; issues and profiles of the other

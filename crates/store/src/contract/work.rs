@@ -194,7 +194,7 @@ pub struct ApplyChunk {
 pub struct ChunkApplied {
     /// The task after the commit.
     pub task: Task,
-    /// The number of entries that this call applied.
+    /// The number of entries that this call applied. Of an erasure, 0 until its last step.
     pub done: usize,
     /// Index of the first entry that is not processed.
     pub next_index: u32,

@@ -81,7 +81,10 @@ pub(super) fn delete_one(
 }
 
 /// Removes these issues, by their rows.
-fn remove(store: &impl IssueStore, issues: &BTreeMap<u32, u64>) -> Result<(), StoreError> {
+pub(super) fn remove(
+    store: &impl IssueStore,
+    issues: &BTreeMap<u32, u64>,
+) -> Result<(), StoreError> {
     if issues.is_empty() {
         return Ok(());
     }

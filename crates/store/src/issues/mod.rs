@@ -4,6 +4,7 @@
 mod changed_ids;
 mod delete;
 mod dry_run;
+mod erase;
 mod free_ids;
 mod free_instant;
 mod import;
@@ -15,6 +16,7 @@ mod stored_columns;
 pub mod write;
 
 pub use delete::Deletions;
+pub(crate) use erase::{count_issues, erase_issues};
 pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, entries_of, record_fragments, stored_issue};

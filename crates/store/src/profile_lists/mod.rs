@@ -16,5 +16,6 @@ mod walk;
 
 pub use filters::filters;
 pub use list::{get, is_expensive, list, step};
+pub(crate) use people::app_profiles as app_profiles_with;
 pub use people::app_profiles_of;
 pub use rows::ProfileSource;

@@ -9,6 +9,7 @@ use caseload_model::profile::{IdentityType, identity_keys};
 use caseload_model::profile_query::{ProfileId, ProfileView, address_keys, pids_of_uid};
 
 use super::rows::{Body, Found, ProfileSource, by_ids};
+use crate::idempotency::CommandStore;
 use crate::profiles::{IDENTIFIERS, owners};
 use crate::{StoreError, values};
 
@@ -126,8 +127,8 @@ fn add_identifiers<S: ProfileSource>(
 
 /// The app profiles of each identity. A `uid` leads to the pids that are made from it in the apps
 /// of the domain, so that profiles without an identifier in the index are found, too.
-pub(super) fn app_profiles<S: ProfileSource>(
-    source: &S,
+pub(crate) fn app_profiles(
+    source: &impl CommandStore,
     domain: &DomainName,
     keys: &[&IdentityKey],
 ) -> Result<HashMap<IdentityKey, BTreeSet<String>>, StoreError> {

@@ -2,18 +2,21 @@
 //! identities; issues and profiles of the other kind stay. The rows of deleted profiles are not
 //! cleared from pages: only the removal of a domain and an erasure promise that.
 
-use caseload_model::change::Resource;
+use caseload_model::change::{ChangeAction, Effect, Resource};
+use caseload_model::erasure::Person;
 use caseload_model::payload::Entry;
 use caseload_model::profile::{
     CoreTarget, plan_app_deletes, plan_core_deletes, rejected_core_profiles, rejected_identities,
 };
 use caseload_model::profile_query::ProfileId;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
+use caseload_model::time::UnixMillis;
 
 use super::app_identities::remove_identities;
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, app_profiles, sound};
 use super::update::{end, read_core};
+use crate::idempotency::CommandStore;
 use crate::once::once;
 use crate::{DeleteProfile, Idempotent, StoreError, StoredAnswer, values};
 
@@ -45,6 +48,40 @@ pub(crate) fn delete_one(
         store.advance_profiles(clock)?;
         Ok(StoredAnswer::default())
     })
+}
+
+/// Deletes the core profiles and app profiles of a person, of the latter at most `apps_max`; the
+/// effects, which are `erased`.
+pub(crate) fn erase_profiles(
+    store: &impl ProfileStore,
+    person: &Person,
+    apps_max: usize,
+    now: UnixMillis,
+) -> Result<Vec<Effect>, StoreError> {
+    let clock = store.lock_profiles()?.ok_or(StoreError::LeaseLost)?;
+    let mut changes = ProfileChanges::new(clock, None, now);
+    let core = person.core_profile_ids.iter();
+    let core = core.map(|id| alone(CoreTarget { id: Some(*id), identities: Vec::new() }));
+    let mut effects = delete_core(store, &mut changes, &[], &core.collect::<Vec<_>>())?.effects;
+    let apps = stored_pids(store, person, apps_max)?.into_iter().map(alone);
+    effects.extend(delete_app(store, &mut changes, &[], &apps.collect::<Vec<_>>())?.effects);
+    changes.write_sets(store)?;
+    if let Some(clock) = changes.clock() {
+        store.advance_profiles(clock)?;
+    }
+    let erased = |effect| Effect { action: ChangeAction::Erased, index: None, ..effect };
+    Ok(effects.into_iter().map(erased).collect())
+}
+
+/// The pids of the person's app profiles that exist.
+pub(crate) fn stored_pids(
+    store: &impl CommandStore,
+    person: &Person,
+    pids_max: usize,
+) -> Result<Vec<String>, StoreError> {
+    let pids: Vec<&str> = person.pids.iter().map(String::as_str).collect();
+    let select = "SELECT pid FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2) LIMIT ?3";
+    store.list(select, values![store.domain(), pids, pids_max as u64], |row| row.get(0))
 }
 
 /// The only entry of a payload without bytes.

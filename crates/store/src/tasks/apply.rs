@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use caseload_model::change::{Author, Batch, Effect};
+use caseload_model::erasure::Erasure;
 use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Outcome, Task, TaskStatus};
@@ -19,10 +20,12 @@ use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
 use crate::changes::log;
 use crate::dry_run::{self, DryRunState, StateChanges, StateStore};
+use crate::erasure::{self, Step};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Deletions, Import, ImportStore, IssueStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
+use crate::query::SetStore;
 use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError, values};
 
 /// How long a chunk may have the writer of SQLite, or its locks on PostgreSQL, for itself. A chunk
@@ -38,7 +41,7 @@ const DRY_RUN_SLICE_ENTRIES: usize = 1000;
 
 /// The transaction of a chunk.
 pub trait ChunkStore {
-    type Statements: TaskStore + ProfileStore + IssueStore + StateStore + Copy;
+    type Statements: TaskStore + ProfileStore + IssueStore + StateStore + SetStore + Copy;
     type Import: ImportStore;
 
     /// Entries that are applied between two looks at whether the chunk is to end.
@@ -176,6 +179,7 @@ impl Effects {
             }
             ChunkWork::ImportIssues(_) => self.issues.apply(import, part, slice),
             ChunkWork::DeleteIssues(all) => self.deletions.apply(store, payload, &all[slice]),
+            ChunkWork::ErasePerson(all) => erasure::refused(payload, &all[slice]),
             ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
                 Err(StoreError::Corrupt("a get action that writes".to_owned()))
             }
@@ -183,6 +187,33 @@ impl Effects {
         assert_each_entry_has_a_record(records.succeeded + records.failed, count);
         self.logged.append(&mut records.effects);
         Ok(records)
+    }
+}
+
+/// Applies the next step of an erasure, whose entry is done with the last one.
+fn erase<S: ChunkStore>(
+    store: &mut S,
+    command: &ApplyChunk,
+    (mut task, entries): (LockedTask, &mut ChunkBlocks),
+    erasure: &Erasure,
+) -> Result<LockedTask, StoreError> {
+    let (statements, now) = (store.statements(), command.clock.now());
+    match erasure::step(&statements, &task.task.id, erasure, now)? {
+        Step::Went(effects) => {
+            failpoint::reached(Failpoint::ChunkAfterEffects);
+            task.task.deaths = 0;
+            save(&statements, &task)?;
+            log(&statements, &batch(command, now, effects))?;
+            failpoint::reached(Failpoint::ChunkBeforeCommit);
+            Ok(task)
+        }
+        Step::Ended(records) => {
+            let mut all = Records::new(entries.next_index());
+            entries.slice(1);
+            all.add(records, entries.next_index())?;
+            all.close_block()?;
+            finish(store, command, task, &all, None)
+        }
     }
 }
 
@@ -212,6 +243,12 @@ fn write<S: ChunkStore>(
     let ChunkStart { mut task, clock } = begin(store, command)?;
     if task.cancel_requested {
         return stop(store, command, task);
+    }
+    let work = entries.part().1.work.clone();
+    if let ChunkWork::ErasePerson(all) = &*work
+        && let Ok(erasure) = &all[entries.part().1.from].item
+    {
+        return erase(store, command, (task, entries), erasure);
     }
     let file_since = file_since(&store.statements(), &mut task, clock.last_change)?;
     let mut records = Records::new(entries.next_index());

@@ -4,7 +4,7 @@
 //! the entries that a retry needs.
 
 use caseload_model::change::{Author, Batch, ChangeAction, Effect, Resource};
-use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
+use caseload_model::task::{Action, Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use super::records::PackedRecords;
@@ -12,6 +12,7 @@ use super::retry_payload;
 use super::statements::{LockedTask, TaskStore};
 use crate::changes::log;
 use crate::dry_run;
+use crate::erasure::progress;
 use crate::failpoint::{self, Failpoint};
 use crate::{CancelTask, FailAttempt, StoreError, values};
 
@@ -43,6 +44,9 @@ pub(super) fn complete(
     // An import of issues has a state without being a dry run.
     if locked.task.dry_run || locked.task.import_id.is_some() {
         dry_run::end(store, (&locked.task.id, locked.task.import_id.as_deref()), now)?;
+    }
+    if locked.task.action == Action::ErasePerson {
+        progress::forget(store, &locked.task.id)?;
     }
     retry_payload::trim(store, locked, unsaved)?;
     failpoint::reached(Failpoint::TaskEnding);

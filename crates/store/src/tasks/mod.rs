@@ -38,6 +38,7 @@ pub use reads::{
     unfinished_by_lease,
 };
 pub use records::{PackedRecords, Records, kind_code};
+pub(crate) use retry_payload::payload_block as stored_payload_block;
 pub use retry_payload::{entry_states, retry_payload, whole_payload};
 pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, LEASE_COLUMNS, LOCKED_COUNT, Lease, LockedTask, NextPlace,

@@ -126,7 +126,7 @@ pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
     Ok(blocks)
 }
 
-fn payload_block(row: &dyn Row) -> Result<PackedBlock, StoreError> {
+pub(crate) fn payload_block(row: &dyn Row) -> Result<PackedBlock, StoreError> {
     PAYLOAD_BLOCKS.require(row)?;
     Ok(PackedBlock { first_index: row.get(2)?, last_index: row.get(3)?, bytes: row.get(4)? })
 }

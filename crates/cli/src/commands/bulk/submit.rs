@@ -26,7 +26,7 @@ const TASK_BYTES_MAX: u64 = 32 << 20;
 #[derive(Debug, Args)]
 pub(crate) struct SubmitArgs {
     /// Action for each entry
-    #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
+    #[arg(value_parser = PossibleValuesParser::new(accepted()))]
     action: String,
     /// Lines of JSON, a JSON array, a table (CSV) whose first row names the fields, or a workbook
     /// (.xlsx); may be packed with gzip or zstd. - is standard input
@@ -46,6 +46,12 @@ pub(crate) struct SubmitArgs {
     key: KeyArg,
     #[command(flatten)]
     server: ServerArgs,
+}
+
+/// The words of the actions that take a file.
+fn accepted() -> impl Iterator<Item = &'static str> {
+    let taken = |action: &&Action| action.is_taken_by(action.family());
+    Action::ALL.iter().filter(taken).map(|action| action.as_str())
 }
 
 /// A file, as a task or as an import.

@@ -39,7 +39,7 @@ pub use message::{
     MessageAuthor, NewMessage, message_answer, note_answer, plan_message, plan_note,
 };
 pub use record::{IssueRecord, IssueWriteError};
-pub use redact::{REDACTED, RedactedIssue, RedactedPart, redact};
+pub use redact::{RedactedIssue, RedactedPart, redact};
 pub use requests::{
     AgentSelector, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest,
     NoteRequest, Reference, References,

@@ -8,14 +8,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::record::{IssueRecord, IssueWriteError, append};
-use crate::erasure::Person;
+use crate::erasure::{Person, REDACTED};
 use crate::issue::attachment_url::attachment_ids;
 use crate::issue::render::{Members, write_rendered};
 use crate::json::{self, Json, elements_at, members_at};
 use crate::time::UnixMillis;
 
-/// Replaces a text that was redacted.
-pub const REDACTED: &str = "[redacted]";
 /// An author who was redacted. The id is that of the issue's author, as an import fills it in.
 const NOBODY: &[u8] = br#"{"name":"[redacted]","id":"[redacted]","emails":[]}"#;
 const END_USER: &[u8] = b"\"end-user\"";

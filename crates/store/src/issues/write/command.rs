@@ -56,12 +56,12 @@ pub(super) fn put<W: IssueStore>(
 }
 
 /// Bytes of an issue as it is stored.
-pub(super) fn bytes(issue: &IssueRecord) -> i64 {
+pub(in crate::issues) fn bytes(issue: &IssueRecord) -> i64 {
     issue.fragments().bytes() as i64
 }
 
 /// Adds a written issue to the index changes.
-pub(super) fn note(
+pub(in crate::issues) fn note(
     changes: &mut IndexChanges,
     row: i64,
     before: Option<&IssueRecord>,

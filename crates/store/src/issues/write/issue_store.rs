@@ -35,6 +35,9 @@ pub struct Replacement {
 
 /// A domain in a transaction that writes.
 pub trait IssueStore: CommandStore {
+    /// The condition of the fragments in the row `?2` of the domain `?1`.
+    const BODY: &'static str;
+
     /// The rows of these issues, in the order given.
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;
     /// Locks an issue that is about to change, and returns it with its row.

@@ -24,10 +24,11 @@ use crate::{
     AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, Idempotent, StoreError, StoredAnswer,
     attachments,
 };
-use command::{bytes, issue, location, moment, note, put, refused, signed, unknown};
+use command::{issue, location, moment, put, refused, signed, unknown};
 use lookups::Lookups;
 
 pub use bulk_edit::edit_many;
+pub(super) use command::{bytes, note};
 pub use issue_store::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};
 pub use lookups::{desk_addresses, queues, reference_faults};
 

@@ -1,0 +1,235 @@
+//! The blocks of tasks that hold an erased person: of each task, two passes over its payload and
+//! its records. The first finds the entries, the second rewrites the blocks that have one of them.
+//! Writing tasks that wait in the queue are left alone: they were accepted later. Invariant: the
+//! keys of blocks and the numbers of entries and of lines stay.
+
+use caseload_model::erasure::{ErasureCounts, Traces, erase_entries};
+use caseload_model::payload::Block;
+use caseload_model::task::Action;
+
+use super::progress::{Pass, Phase, Progress};
+use crate::checksum::{self, PAYLOAD_BLOCKS, RECORD_BLOCKS};
+use crate::pack::pack;
+use crate::tasks::{TaskStore, stored_payload_block};
+use crate::{StoreError, pack_block, unpack_block, values};
+
+/// Bytes of unpacked blocks after which a step ends.
+const STEP_BYTES: usize = 16 << 20;
+/// Tasks without blocks that a step passes over.
+const STEP_TASKS: usize = 500;
+/// Blocks that are read at a time.
+const BLOCKS_AT_ONCE: u64 = 8;
+
+/// A task whose blocks are looked at.
+struct Found {
+    seq: u64,
+    id: String,
+    action: Action,
+}
+
+/// Whether blocks are rewritten, or only counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Rewrite,
+    Count,
+}
+
+/// Goes over the next blocks.
+pub(super) fn step(
+    store: &impl TaskStore,
+    own: &str,
+    progress: &mut Progress,
+    traces: &Traces<'_>,
+) -> Result<(), StoreError> {
+    go_on(store, (own, Mode::Rewrite), progress, traces)
+}
+
+/// Adds the entries and the records that hold the person to the counts.
+pub(super) fn count(
+    store: &impl TaskStore,
+    traces: &Traces<'_>,
+    counts: ErasureCounts,
+) -> Result<ErasureCounts, StoreError> {
+    let mut progress = Progress { phase: Phase::Tasks, counts, ..Progress::default() };
+    while progress.phase == Phase::Tasks {
+        go_on(store, ("", Mode::Count), &mut progress, traces)?;
+    }
+    Ok(progress.counts)
+}
+
+fn go_on(
+    store: &impl TaskStore,
+    (own, mode): (&str, Mode),
+    progress: &mut Progress,
+    traces: &Traces<'_>,
+) -> Result<(), StoreError> {
+    let mut bytes = 0;
+    for _ in 0..STEP_TASKS {
+        let Some(task) = next(store, own, progress.after)? else {
+            progress.end_phase();
+            return Ok(());
+        };
+        if progress.after_text != task.id {
+            let Progress { phase, after, counts, .. } = *progress;
+            let after_text = task.id.clone();
+            *progress = Progress { phase, after, after_text, counts, ..Progress::default() };
+        }
+        while progress.after < task.seq {
+            if bytes >= STEP_BYTES {
+                return Ok(());
+            }
+            let mut pass = BlockPass { store, task: &task, traces, mode, bytes: 0 };
+            if !pass.go_on(progress)? {
+                end_pass(progress, &task);
+            }
+            bytes += pass.bytes;
+        }
+    }
+    Ok(())
+}
+
+/// The first task after a place in the order of acceptance.
+fn next(store: &impl TaskStore, own: &str, after: u64) -> Result<Option<Found>, StoreError> {
+    let select = "SELECT seq, id, action FROM tasks WHERE domain_id = ?1 AND seq > ?2
+         AND id <> ?3 AND purge < 2 AND NOT (writes AND status < 4) ORDER BY seq LIMIT 1";
+    store.find(select, values![store.domain(), after, own], |row| {
+        Ok(Found { seq: row.get(0)?, id: row.get(1)?, action: row.word(2, Action::from_code)? })
+    })
+}
+
+/// Goes to the next pass, or to the end of the task. Only a get action has records of the person
+/// that no entry names.
+fn end_pass(progress: &mut Progress, task: &Found) {
+    let is_clean = progress.indexes.is_empty() && task.action.writes();
+    let next = Pass::ALL.into_iter().find(|pass| *pass > progress.pass);
+    match next {
+        Some(Pass::EraseRecords) if is_clean => progress.after = task.seq,
+        Some(pass) => (progress.pass, progress.block) = (pass, 0),
+        None => progress.after = task.seq,
+    }
+}
+
+/// A pass over the blocks of a task.
+struct BlockPass<'p, S> {
+    store: &'p S,
+    task: &'p Found,
+    traces: &'p Traces<'p>,
+    mode: Mode,
+    /// Bytes of unpacked blocks.
+    bytes: usize,
+}
+
+/// Lines of records as they are stored.
+struct StoredRecords {
+    /// The kind, the first and the next index, and the number of lines.
+    numbers: [u64; 4],
+    bytes: Vec<u8>,
+}
+
+impl<S: TaskStore> BlockPass<'_, S> {
+    /// Goes over some blocks; false if none is left.
+    fn go_on(&mut self, progress: &mut Progress) -> Result<bool, StoreError> {
+        match progress.pass {
+            Pass::FindInPayload | Pass::ErasePayload => self.payload(progress),
+            Pass::FindInRecords | Pass::EraseRecords => self.records(progress),
+        }
+    }
+
+    fn payload(&mut self, progress: &mut Progress) -> Result<bool, StoreError> {
+        let select = format!(
+            "SELECT {} FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2
+             AND last_index >= ?3 ORDER BY last_index LIMIT ?4",
+            PAYLOAD_BLOCKS.select()
+        );
+        let domain = self.store.domain();
+        let bound = values![domain, self.task.id, progress.block, BLOCKS_AT_ONCE];
+        let blocks = self.store.list(&select, bound, stored_payload_block)?;
+        for packed in &blocks {
+            let block = decoded(&packed.bytes)?;
+            self.bytes += block.bytes.len();
+            if progress.pass == Pass::FindInPayload {
+                self.traces.find_entries(self.task.action, &block, &mut progress.indexes);
+            } else if let Some(erased) = erase_entries(&block, &progress.indexes) {
+                let pairs = block.entries.iter().zip(&erased.entries);
+                let differs = |(a, b)| block.bytes_of(a) != erased.bytes_of(b);
+                progress.counts.entries += pairs.filter(|pair| differs(*pair)).count() as u64;
+                self.replace_payload(packed.bytes.len(), &erased)?;
+            }
+            progress.block = u64::from(packed.last_index) + 1;
+        }
+        Ok(!blocks.is_empty())
+    }
+
+    fn replace_payload(&self, old: usize, block: &Block) -> Result<(), StoreError> {
+        if self.mode == Mode::Count {
+            return Ok(());
+        }
+        let (domain, id, new) = (self.store.domain(), &self.task.id, pack_block(block)?);
+        let sum = checksum::of(values![domain, id, new.first_index, new.last_index, new.bytes]);
+        let update = "UPDATE payload_blocks SET bytes = ?4, checksum = ?5
+                      WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ?3";
+        let values = values![domain, id, new.last_index, new.bytes, sum];
+        self.changed(update, values, new.bytes.len() as i64 - old as i64)
+    }
+
+    fn records(&mut self, progress: &mut Progress) -> Result<bool, StoreError> {
+        let select = format!(
+            "SELECT {} FROM record_blocks WHERE domain_id = ?1 AND task_id = ?2
+             AND (kind > ?3 OR kind = ?3 AND first_index >= ?4)
+             ORDER BY kind, first_index LIMIT ?5",
+            RECORD_BLOCKS.select()
+        );
+        let (kind, first) = (progress.block >> 32, progress.block & u64::from(u32::MAX));
+        let domain = self.store.domain();
+        let bound = values![domain, self.task.id, kind, first, BLOCKS_AT_ONCE];
+        let blocks = self.store.list(&select, bound, |row| {
+            RECORD_BLOCKS.require(row)?;
+            let numbers = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
+            Ok(StoredRecords { numbers, bytes: row.get(6)? })
+        })?;
+        for stored in &blocks {
+            let [kind, first_index, ..] = stored.numbers;
+            let text = unpack_block(&stored.bytes)?;
+            self.bytes += text.len();
+            if progress.pass == Pass::FindInRecords {
+                self.traces.find_records(self.task.action, &text, &mut progress.indexes);
+            } else if let Some(erased) = self.traces.erase_records(&text, &progress.indexes) {
+                progress.counts.records += erased.erased;
+                self.replace_records(stored, &pack(&erased.lines)?)?;
+            }
+            progress.block = (kind << 32 | first_index) + 1;
+        }
+        Ok(!blocks.is_empty())
+    }
+
+    fn replace_records(&self, old: &StoredRecords, bytes: &[u8]) -> Result<(), StoreError> {
+        if self.mode == Mode::Count {
+            return Ok(());
+        }
+        let (domain, id) = (self.store.domain(), &self.task.id);
+        let [kind, first_index, next_index, lines] = old.numbers;
+        let row = values![domain, id, kind, first_index, next_index, lines, bytes];
+        let sum = checksum::of(row);
+        let update = "UPDATE record_blocks SET bytes = ?5, checksum = ?6
+                      WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3 AND first_index = ?4";
+        let values = values![domain, id, kind, first_index, bytes, sum];
+        self.changed(update, values, bytes.len() as i64 - old.bytes.len() as i64)
+    }
+
+    /// Runs a statement that changes one block, unless it was purged meanwhile.
+    fn changed(
+        &self,
+        update: &str,
+        values: &[crate::sql::Value<'_>],
+        more_bytes: i64,
+    ) -> Result<(), StoreError> {
+        let changed = self.store.change(update, values)?;
+        if changed == 0 { Ok(()) } else { self.store.store_bytes(more_bytes) }
+    }
+}
+
+/// A block of a payload, from its stored bytes.
+pub(super) fn decoded(bytes: &[u8]) -> Result<Block, StoreError> {
+    let damaged = |fault| StoreError::Corrupt(format!("a payload block: {fault}"));
+    Block::decode(unpack_block(bytes)?).map_err(damaged)
+}

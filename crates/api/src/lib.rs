@@ -20,6 +20,7 @@ mod attachments;
 mod bulk_actions;
 mod changes;
 mod console;
+mod erasures;
 mod front_page;
 mod health;
 mod imports;

@@ -19,6 +19,7 @@ use crate::attachments;
 use crate::bulk_actions;
 use crate::changes;
 use crate::console;
+use crate::erasures;
 use crate::front_page;
 use crate::health;
 use crate::imports;
@@ -50,6 +51,7 @@ pub fn openapi() -> Value {
             agents::openapi::paths(),
             queues::openapi::paths(),
             changes::openapi::paths(),
+            erasures::openapi::paths(),
             admin::openapi::paths(),
             console::openapi::paths(),
             attachments::openapi::paths(),
@@ -88,6 +90,7 @@ pub fn openapi() -> Value {
                 agents::openapi::schemas(),
                 queues::openapi::schemas(),
                 changes::openapi::schemas(),
+                erasures::openapi::schemas(),
                 admin::openapi::schemas(),
                 console::openapi::schemas(),
                 front_page::openapi::schemas(),

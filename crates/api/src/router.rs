@@ -15,8 +15,8 @@ use crate::http::problem::Problem;
 use crate::http::{auth, base_url, compression, middleware};
 use crate::state::AppState;
 use crate::{
-    admin, agents, apps, attachments, bulk_actions, changes, console, front_page, health, imports,
-    issues, metrics, openapi_document, profiles, queues,
+    admin, agents, apps, attachments, bulk_actions, changes, console, erasures, front_page, health,
+    imports, issues, metrics, openapi_document, profiles, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -95,6 +95,7 @@ fn routes() -> Routes {
         .route("/v2/{domain}/issues/{issue_id}/_audit_logs", get(changes::audit_logs))
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
         .route("/v1/{domain}/changes", get(changes::get))
+        .route("/v1/{domain}/erasures", post(erasures::create))
         .route("/v1/{domain}/apps", get(apps::list).post(admin::create_app))
         .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
         .route("/v1/{domain}/agents", get(agents::list).post(admin::create_agent))

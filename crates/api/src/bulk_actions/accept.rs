@@ -49,7 +49,7 @@ pub(crate) fn new_task(
 
 /// Gives the task to the store and answers 201. A repeat under `key` receives the first answer,
 /// which the store commits together with the task. Its links are paths there.
-pub(super) async fn accept(
+pub(crate) async fn accept(
     state: &AppState,
     caller: &Caller,
     mut command: CreateTask,

@@ -32,7 +32,7 @@ mod view;
 #[cfg(test)]
 pub(crate) use {status::PARAMETERS as STATUS_PARAMETERS, task_form::FIELDS as TASK_FIELDS};
 
-pub(crate) use accept::{log_queue_full, new_task};
+pub(crate) use accept::{accept, log_queue_full, new_task};
 pub(crate) use cancel::cancel;
 pub(crate) use create::{create, read_only};
 pub(crate) use derive_task::DeriveTask;

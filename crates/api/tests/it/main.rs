@@ -43,6 +43,7 @@ mod changes;
 mod connections;
 mod console;
 mod deletions;
+mod erasures;
 mod everywhere;
 mod followed;
 mod front_page;

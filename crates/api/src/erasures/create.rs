@@ -1,0 +1,83 @@
+//! Finds the person that a form names. A dry run answers what would go; otherwise a task is made.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use caseload_model::erasure::{Erasure, ErasureReceipt, ErasureRequest, read_erasure};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue::write::in_one_spelling;
+use caseload_model::key::Access;
+use caseload_model::task::{Action, TaskOrigin};
+use caseload_store::{CreateTask, FindPerson, FoundPerson, pack_block};
+use http::header;
+
+use crate::bulk_actions::{accept, new_task};
+use crate::http::auth::Caller;
+use crate::http::form::{self, NoFiles};
+use crate::http::idempotency;
+use crate::http::problem::{Fault, Problem};
+use crate::http::query::QueryPairs;
+use crate::lists::deadline::in_time;
+use crate::state::AppState;
+
+/// `POST /v1/{domain}/erasures`
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    caller: Caller,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    caller.require(Access::Write, "erasing a person")?;
+    let mut faults = query.unknown(&[]);
+    let key = idempotency::key(request.headers(), &mut faults);
+    let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
+    let (fields, _, _memory) = form::read(&state, &caller, request, NoFiles).await?;
+    let (asked, wrong) = read_erasure(&fields.pairs);
+    let content = content(&fields.pairs);
+    faults.extend(fields.faults);
+    faults.extend(wrong.into_iter().map(Fault::from));
+    Problem::check(faults)?;
+    // The person of a repeat may be gone by now.
+    if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
+    {
+        return Ok(first);
+    }
+    let ErasureRequest { selector: Some(selector), issues, dry_run } = asked else {
+        return Err(Problem::internal());
+    };
+    let request = FindPerson {
+        domain: caller.domain_id,
+        selector,
+        issues,
+        count: dry_run,
+        budget: state.config.query_timeout.into(),
+    };
+    let FoundPerson { person, counts } = find(&state, request).await?;
+    if dry_run {
+        let mut body = Vec::new();
+        ErasureReceipt { counts, person: &person, erased_at: None }.write(&mut body);
+        return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
+    }
+    let block = Erasure { person, issues }.block();
+    let new = new_task(&state, &caller, Action::ErasePerson)?;
+    let content_length = Some(block.bytes.len() as u64);
+    let command = CreateTask {
+        total: 1,
+        blocks: vec![pack_block(&block)?],
+        origin: TaskOrigin { content_length, ..new.origin },
+        ..new
+    };
+    accept(&state, &caller, command, key.map(|key| (key, content))).await
+}
+
+async fn find(state: &AppState, request: FindPerson) -> Result<FoundPerson, Problem> {
+    let found = in_time(state.config.query_timeout, state.store.find_person(request)).await?;
+    let nobody = "the domain has no profile and no issue of this person; nothing was erased";
+    found.ok_or_else(|| Problem::new(ErrorCode::NotFound, nobody))
+}
+
+fn content(pairs: &[(String, String)]) -> [u8; 32] {
+    let fields = in_one_spelling(pairs);
+    let parts = fields.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let parts: Vec<&[u8]> = [b"erasing a person".as_slice()].into_iter().chain(parts).collect();
+    idempotency::content_hash(&parts)
+}

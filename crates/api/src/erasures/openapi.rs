@@ -1,0 +1,101 @@
+//! The description of erasures.
+
+use caseload_model::erasure::ERASURE_FIELDS;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::task::Action;
+use serde_json::{Map, Value, json};
+
+use crate::bulk_actions::openapi::task::task_example;
+use crate::openapi::json::{array, closed, described, object, schema, string, words};
+use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::parameters::spelled;
+
+const DESCRIPTION: &str = "Finds the person by one of `identity`, `core-profile-id` and `pid`, and \
+    makes a task that erases them: core and app profiles, the issues that they are the author of, \
+    and their entries in the kept payloads, results and errors of tasks. Everything that shares an \
+    identity or a pid with them counts as theirs; `dry_run` shows the ids first. Issues are \
+    redacted, and tags, notes and messages of the desk stay; `issues=delete` deletes them. \
+    The task is one of the issues, and its result is a receipt. Writing tasks that were accepted \
+    later still run.";
+
+const ERRORS: [ErrorCode; 12] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::MissingField,
+    ErrorCode::OutOfRange,
+    ErrorCode::TooLarge,
+    ErrorCode::NotFound,
+    ErrorCode::UnsupportedMediaType,
+    ErrorCode::IdempotencyInProgress,
+    ErrorCode::IdempotencyKeyReused,
+    ErrorCode::QueueFull,
+];
+
+pub(crate) fn paths() -> Value {
+    let example = json!({"identity": "email:ada@example.org"});
+    let body = json!({"required": true, "content": json_content(schema("ErasureForm"), example)});
+    let answer = json_content(schema("ErasureReceipt"), receipt());
+    let headers = ["Location", "Idempotent-Replayed"];
+    let mut task = task_example(Action::ErasePerson);
+    task["counts"] = json!({"total": 1, "succeeded": 0, "failed": 0, "unprocessed": 1});
+    task["file_name"] = Value::Null;
+    let task = json_content(schema("Task"), task);
+    let operation =
+        Operation::guarded("createErasure", "administration", "Erase a person", DESCRIPTION)
+            .takes(["domain", "Idempotency-Key"])
+            .body(body)
+            .answers(200, "What a dry run would erase.", &[], &answer)
+            .answers(201, "The task.", &headers, &task)
+            .fails(&ERRORS);
+    json!({"/v1/{domain}/erasures": {"post": operation.build()}})
+}
+
+fn receipt() -> Value {
+    json!({
+        "counts": {
+            "core_profiles": 1, "app_profiles": 1, "issues": 2, "messages": 5, "attachments": 0,
+            "entries": 1, "records": 3,
+        },
+        "core_profile_ids": ["1767225600000001"],
+        "pids": ["acme_profile_5f0c91d2a7b4"],
+        "issue_ids": [17, 42],
+        "erased_at": null,
+    })
+}
+
+pub(crate) fn schemas() -> Value {
+    let identity = "`TYPE:VALUE`, such as `email:ada@example.org`.";
+    let fields = vec![
+        ("identity", described(identity, string())),
+        ("core-profile-id", string()),
+        ("pid", string()),
+        ("issues", described("`redact` if it is not given.", words(&["redact", "delete"]))),
+        ("dry_run", described("With `true` nothing is erased.", json!({"type": "boolean"}))),
+    ];
+    assert_eq!(fields.len(), ERASURE_FIELDS.len(), "every field is described");
+    let count = json!({"type": "integer", "minimum": 0});
+    let names = [
+        "core_profiles",
+        "app_profiles",
+        "issues",
+        "messages",
+        "attachments",
+        "entries",
+        "records",
+    ];
+    let counts: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), count.clone())).collect();
+    let members = ["counts", "core_profile_ids", "pids", "issue_ids", "erased_at"];
+    json!({
+        "ErasureForm": closed(object(&[], spelled(fields))),
+        "ErasureReceipt": object(&members, json!({
+            "counts": object(&names, counts.into()),
+            "core_profile_ids": array(string()),
+            "pids": array(string()),
+            "issue_ids": array(count),
+            "erased_at": {"type": ["integer", "null"], "description": "`null` of a dry run."},
+        })),
+    })
+}

@@ -113,7 +113,8 @@ class FaultsScreen {
   }
   /** An entry as it is now: as it failed in the last dry run, or as it was sent. */
   present(/** @type {any} */ found) {
-    return this.draft.again.get(found.index) ?? found;
+    const gone = { errors: [{ code: "erased", detail: "The entry was erased with a person." }] };
+    return this.draft.again.get(found.index) ?? (found.erased ? { ...found, ...gone } : found);
   }
   row(/** @type {any} */ found) {
     const record = this.present(found);

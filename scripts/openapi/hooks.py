@@ -159,7 +159,8 @@ def filter_case(context, case):
     `page` x `page-size` is at most 50000; `page`, `cursor` and `after` exclude each other, and
     `count` needs one of the last two. A stream has no `page`, only a table has `columns`, and a page
     is not downloaded. Groups differ. An edit has a field that changes something. An empty list is
-    taken for an empty map. `tags` replaces all tags, and a tag is added or removed. `upsert` goes with one action, and a token is never invented. Also left
+    taken for an empty map. `tags` replaces all tags, and a tag is added or removed. `upsert` goes with one action, and a token is never invented. An
+    erasure names one person, and the log is read from one place. Also left
     out are idempotency keys that the server takes and the document does not show, and a single wrong
     parameter of which `map_case` would leave nothing.
     """
@@ -177,11 +178,16 @@ def filter_case(context, case):
         return False
     if sum(name in body for name in ("tags", "add_tags", "remove_tags")) > 1:
         return False
+    selectors = sum(name in body for name in ("identity", "core-profile-id", "pid"))
+    if case.operation.path.endswith("/erasures") and selectors != 1:
+        return False
     if "upsert" in body and body.get("action") != "import_issues":
         return False
     query = case.query or {}
     is_wrong = case.meta is not None and case.meta.is_negative_at(ParameterLocation.QUERY)
     if not is_wrong and query.get("cursor", "") not in ("", "*"):
+        return False
+    if "cursor" in query and "since" in query:
         return False
     by_place = "cursor" in query or "after" in query
     if ("cursor" in query) + ("after" in query) + ("page" in query) > 1:

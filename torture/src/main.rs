@@ -45,7 +45,7 @@ usage:
                                     each issue and identity has an order; 50 rounds unless ROUNDS
                                     says otherwise. Run it under scripts/with-postgres
   torture followed sqlite|postgres [ROUNDS] [SEED]
-                                    follows the log of changes through the same faults, beside
+                                    follows the log of changes through the same faults and next to
                                     writers of every kind, and compares the state that it gives
                                     with an export, byte for byte; 50 rounds unless ROUNDS says
                                     otherwise. Run it under scripts/with-postgres

@@ -40,25 +40,7 @@ pub fn openapi() -> Value {
         "servers": info::servers(),
         "tags": info::tags(),
         "security": [{"basic": []}, {"bearer": []}],
-        "paths": merged([
-            front_page::openapi::paths(),
-            health::openapi::paths(),
-            metrics::openapi::paths(),
-            paths(),
-            issues::openapi::paths(),
-            changes::history_openapi::paths(),
-            apps::openapi::paths(),
-            agents::openapi::paths(),
-            queues::openapi::paths(),
-            changes::openapi::paths(),
-            erasures::openapi::paths(),
-            admin::openapi::paths(),
-            console::openapi::paths(),
-            attachments::openapi::paths(),
-            profiles::openapi::paths(),
-            bulk_actions::openapi::paths(),
-                imports::openapi::paths(),
-        ]),
+        "paths": all_paths(),
         "components": {
             "securitySchemes": info::security_schemes(),
             "parameters": merged([
@@ -72,6 +54,7 @@ pub fn openapi() -> Value {
                 attachments::openapi::parameters(),
                 agents::openapi::parameters(),
                 admin::openapi::parameters(),
+                admin::webhooks_openapi::parameters(),
                 changes::openapi::parameters(),
                 console::openapi::parameters(),
                 front_page::openapi::parameters(),
@@ -92,6 +75,7 @@ pub fn openapi() -> Value {
                 changes::openapi::schemas(),
                 erasures::openapi::schemas(),
                 admin::openapi::schemas(),
+                admin::webhooks_openapi::schemas(),
                 console::openapi::schemas(),
                 front_page::openapi::schemas(),
                 health::openapi::schemas(),
@@ -99,6 +83,29 @@ pub fn openapi() -> Value {
             ]),
         },
     })
+}
+
+fn all_paths() -> Value {
+    merged([
+        front_page::openapi::paths(),
+        health::openapi::paths(),
+        metrics::openapi::paths(),
+        paths(),
+        issues::openapi::paths(),
+        changes::history_openapi::paths(),
+        apps::openapi::paths(),
+        agents::openapi::paths(),
+        queues::openapi::paths(),
+        changes::openapi::paths(),
+        erasures::openapi::paths(),
+        admin::openapi::paths(),
+        admin::webhooks_openapi::paths(),
+        console::openapi::paths(),
+        attachments::openapi::paths(),
+        profiles::openapi::paths(),
+        bulk_actions::openapi::paths(),
+        imports::openapi::paths(),
+    ])
 }
 
 /// The document as it is committed: readable, with a newline at its end.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caseload_model::change::{AUDIT_PARAMETERS, CHANGE_PARAMETERS, HISTORY_PARAMETERS};
+use caseload_model::erasure::ERASURE_FIELDS;
 use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::issue::ISSUE_FIELDS;
 use caseload_model::issue::write::{
@@ -93,6 +94,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "changes") if path == "/v1/{domain}/changes" => &CHANGE_PARAMETERS,
             ("get", "changes") => &HISTORY_PARAMETERS,
             ("get", "_audit_logs") => &AUDIT_PARAMETERS,
+            ("post", "replay") => &["cursor"],
             ("get", "agents") => &AGENT_PARAMETERS,
             ("get", "apps" | "queues") => &["format", "bom", "spreadsheet"],
             ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,
@@ -126,6 +128,7 @@ fn the_form_fields_are_those_that_the_server_reads() {
             ("post", "agents") => &AGENT_FIELDS,
             ("post", "queues") => &QUEUE_FIELDS,
             ("post", "webhooks") | ("put", "{webhook_id}") => &WEBHOOK_FIELDS,
+            ("post", "erasures") => ERASURE_FIELDS,
             ("put", "settings") => &SETTINGS_FIELDS,
             ("post", "session") => &["key", "code"],
             _ => &[],

@@ -34,7 +34,7 @@ pub struct AppState {
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) request_counts: Arc<RequestCounts>,
-    /// What the server delivers; `None` if it delivers no webhooks.
+    /// Counts of deliveries; `None` if the server delivers no webhooks.
     pub(crate) webhook_counts: Option<CountWebhooks>,
     pub(crate) followed_tasks: Arc<Followed<Subject>>,
     pub(crate) followed_logs: Arc<Followed<LogEnd>>,

@@ -12,8 +12,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::args::{ConfigArg, LogArgs};
 use crate::commands::session::block_on;
 use crate::commands::{
-    admin, backup, bulk, changes, check, config, console, copy, demo, distribute, domain, health,
-    issues, key, manual, openapi, profiles, serve, status, upgrade, webhook,
+    admin, backup, bulk, changes, check, config, console, copy, demo, distribute, domain, erase,
+    health, issues, key, manual, openapi, profiles, serve, status, upgrade, webhook,
 };
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::environment;
@@ -96,6 +96,8 @@ pub(crate) enum Command {
     /// Create, list and change webhooks, which get the changes of a domain
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Erase a person from profiles, issues and tasks
+    Erase(Box<erase::EraseArgs>),
 }
 
 impl Program {
@@ -160,6 +162,7 @@ pub(crate) fn run(
         Command::Issues(command) => issues::run(command, printer),
         Command::Changes(args) => block_on(changes::run(*args, printer)),
         Command::Webhook(command) => block_on(webhook::run(command, printer)),
+        Command::Erase(args) => block_on(erase::run(*args, printer)),
     }
 }
 
@@ -267,7 +270,8 @@ mod tests {
         let (bash, zsh, fish) = (script(Shell::Bash), script(Shell::Zsh), script(Shell::Fish));
         each(&Program::definition(), &[], &mut |command, path| {
             let case = [&["caseload"], path].concat().join("__subcmd__");
-            assert!(bash.contains(&format!("{case})")), "bash: {path:?}");
+            let in_bash = case.replace('-', "__subcmd__");
+            assert!(bash.contains(&format!("{in_bash})")), "bash: {path:?}");
             assert!(zsh.contains(&format!("_{case}_commands()")), "zsh: {path:?}");
             let Some(name) = path.last() else { return };
             assert!(fish.contains(&format!(" -a \"{name}\" ")), "fish: {path:?}");

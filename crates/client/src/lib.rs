@@ -8,6 +8,7 @@ mod body;
 mod bulk;
 mod changes;
 mod cursor;
+mod erasures;
 mod error;
 mod error_summary;
 mod http;

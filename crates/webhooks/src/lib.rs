@@ -1,9 +1,9 @@
 //! Delivers webhooks: follows the change log for each one and posts the changes that match to its
 //! receiver. The crate has no state of record. The store holds the cursor and the failures of a
 //! webhook and leases it to one server at a time, so a server may die at any moment and
-//! another one sends again what was not recorded as delivered. Receivers are strangers: an answer
-//! is read only in part and only for a time, redirects and proxies are not followed, and addresses
-//! that are not public are not called.
+//! another one sends again the changes that were not recorded as delivered. Receivers are unknown:
+//! an answer is read only in part and only for a time, redirects and proxies are not followed, and
+//! addresses that are not public are not called.
 
 mod batch;
 mod config;

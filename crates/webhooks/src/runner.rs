@@ -1,9 +1,9 @@
 //! The loop of a server: claims webhooks that are due and runs one worker for each, up to a bound.
 //! The store decides which are due and in which order they take turns, so the loop need not know
-//! how far each log is: a claim that finds nothing is one read. It claims after a commit and, in any
-//! case, a few times a second. A slow receiver holds one place for
-//! the time of one attempt, and a dead one less and less often. Webhooks whose filter matched
-//! nothing are stored together, with one write a round.
+//! how far each log is: a claim that finds nothing is one read. It claims after a commit and, in
+//! any case, a few times a second. A slow receiver holds one place for the time of one attempt, and
+//! a dead one less and less often. Webhooks whose filter matched nothing are stored together, with
+//! one write a round.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::records::Records;
 use crate::sender::Sender;
 use crate::worker::{self, Context, Ended};
 
-/// How long a server that stops waits for the attempts in flight. What does not end by then is
+/// How long a server that stops waits for the attempts in flight. One that does not end by then is
 /// sent again.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(3);
 
@@ -95,7 +95,7 @@ impl WebhookRunner {
     }
 }
 
-/// Waits for a commit, and at least until this time. False if the store tells of no more.
+/// Waits for a commit, and at least until this time. False if the store reports no more.
 async fn wake_up(appended: Option<&mut watch::Receiver<u64>>, earliest: Instant) -> bool {
     let Some(appended) = appended else { return std::future::pending().await };
     sleep_until(earliest).await;
@@ -231,15 +231,21 @@ impl Loop {
         }
     }
 
-    /// Logs a fault of the store: at its beginning and once a minute while it lasts.
+    /// Logs a fault of the store; an outage at its beginning and once a minute while it lasts.
     fn report(&mut self, error: &StoreError, what: &'static str) {
-        match self.outage.fails(Instant::now().into_std()) {
-            Some(OutageLine::Begins) => tracing::error!(%error, "{what}"),
-            Some(OutageLine::Lasts(time)) => {
-                let seconds = time.as_secs();
-                tracing::error!(%error, seconds, "{what}");
-            }
-            None => {}
+        match error {
+            StoreError::NodeAway { .. } => {}
+            StoreError::Unreachable(_) => match self.outage.fails(Instant::now().into_std()) {
+                Some(OutageLine::Begins) => {
+                    tracing::error!(%error, "the store cannot be reached: webhooks wait for it");
+                }
+                Some(OutageLine::Lasts(time)) => {
+                    let seconds = time.as_secs();
+                    tracing::error!(%error, seconds, "the store still cannot be reached");
+                }
+                None => {}
+            },
+            _ => tracing::error!(%error, "{what}"),
         }
     }
 }

@@ -147,12 +147,12 @@ async fn work(context: &Context, mut lease: Lease) -> Result<Option<Ended>, Stor
 /// Why a webhook is paused whose next changes are gone.
 fn dropped_reason(dropped: u64) -> String {
     format!(
-        "the changes up to position {dropped} are no longer kept, so some were not delivered; a \
-         replay from {dropped} continues with those that are kept"
+        "the changes up to position {dropped} are no longer stored, so some were not delivered; a \
+         replay from {dropped} continues with those that are stored"
     )
 }
 
-/// What an attempt sends.
+/// The request of an attempt.
 struct Sending {
     kind: AttemptKind,
     message_id: String,

@@ -103,9 +103,10 @@ fn literals(source: &str) -> Vec<String> {
 const BEGINNINGS: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "COPY"];
 
 /// The statements that visit every node: `check` counts rows without a domain, the work in the
-/// background looks for domains that have some for it, a server asks whether all nodes answer, and
-/// a start compares the queue with the tasks.
-const ON_EVERY_NODE: [&str; 5] = [
+/// background looks for domains that have some for it, a server asks whether all nodes answer, a
+/// start compares the queue with the tasks, and webhooks that are due are searched and counted. A
+/// server that is the only one ends all leases of webhooks.
+const ON_EVERY_NODE: [&str; 8] = [
     "SELECT count(*) FROM {table} WHERE domain_id NOT IN \
      (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)",
     "SELECT domain_id FROM issue_set_deltas GROUP BY domain_id \
@@ -116,6 +117,12 @@ const ON_EVERY_NODE: [&str; 5] = [
      FROM issue_text_marks GROUP BY domain_id ORDER BY domain_id",
     "SELECT count(*) FROM domain_clocks",
     "SELECT domain_id, id, seq, writes, coalesce(next_try_at, 0) FROM tasks WHERE status < 4",
+    "SELECT w.domain_id, w.id FROM webhooks w \
+     JOIN domain_clocks c ON c.domain_id = w.domain_id WHERE",
+    "SELECT count(CASE WHEN NOT w.paused AND w.position < c.last_position THEN 1 END), \
+     count(CASE WHEN w.paused THEN 1 END) FROM webhooks w",
+    "UPDATE webhooks SET lease_server = NULL, lease_until = 0, lease_epoch = lease_epoch + 1 \
+     WHERE lease_server IS NOT NULL",
 ];
 
 /// The sources of the backend and of the shared rules, each with the name of its file.
@@ -226,6 +233,10 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         deaths: a_task_waits_longer_after_each_death_of_a_server_and_no_other_task_waits;
         texts: random_writes_are_found_before_and_after_the_index_takes_them_in;
         filled: a_store_with_rows_in_every_table_passes_the_check;
+        logged: old_changes_are_dropped_and_a_late_reader_gets_an_error;
+        webhooks: a_webhook_is_created_edited_and_deleted,
+            of_two_servers_one_has_a_webhook_at_a_time;
+        erasures: an_erased_person_leaves_nothing_and_the_others_stay;
     );
     let unbound = |from: &str, text: &str| -> String {
         let found = unbound_tables(text, &undistributed());

@@ -158,8 +158,12 @@ pub(super) async fn assert_logged(store: &Arc<dyn Store>) {
                 assert_eq!(exists, !is_new, "{record:?} is {:?} after {before:?}", effect.action);
             }
         }
-        let is_listed =
-            |resource| !matches!(resource, Resource::Domain | Resource::Queue | Resource::Task);
+        let is_listed = |resource| {
+            !matches!(
+                resource,
+                Resource::Domain | Resource::Queue | Resource::Task | Resource::Webhook
+            )
+        };
         let left = last.into_iter().filter(|(_, action)| !is_end(*action));
         let left = left.map(|(record, _)| record).filter(|(resource, _)| is_listed(*resource));
         if oldest == 0 {

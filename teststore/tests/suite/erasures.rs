@@ -102,7 +102,7 @@ pub(crate) async fn fill_with_people(store: &Arc<dyn Store>, domain: &Domain) {
     let lines = of_all(&profile);
     let command = task_of(domain, "dry", Action::UpsertCoreProfiles, &lines, 7);
     run_command(store, CreateTask { dry_run: true, ..command }, NOW).await;
-    for (task_id, lines) in [("upload", &lines[5..9]), ("other-upload", &lines[8..12])] {
+    for (task_id, lines) in [("upload", &lines[4..8]), ("other-upload", &lines[8..12])] {
         let blocks = vec![pack_block(&block(lines, 0)).unwrap()];
         let (key, task_id, domain) = (None, task_id.to_owned(), domain.id);
         store.stage_payload(StagePayload { key, domain, task_id, blocks, now: NOW }).await.unwrap();
@@ -296,7 +296,7 @@ pub(crate) async fn a_killed_erasure_continues_and_counts_everything_once(store:
     assert_sound(&store).await;
 }
 
-pub(crate) async fn nobody_and_placeholders_are_not_erased(store: Arc<dyn Store>) {
+pub(crate) async fn no_one_and_placeholders_are_not_erased(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mode = IssuesOfErased::Redacted;
     for (n, address) in ["noreply@example.org", "ada@example.org"].into_iter().enumerate() {

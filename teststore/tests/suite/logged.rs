@@ -194,7 +194,7 @@ pub(crate) async fn a_batch_from_the_future_holds_those_that_follow_it(store: Ar
 
 /// An issue of an import with these members.
 fn issue(id: u64, members: &Value) -> String {
-    let base = json!({"id": id, "created_at": 1_600_000_000_000_i64, "title": "t"});
+    let base = json!({"id": id, "created_at": 1_600_000_000_000 + id, "title": "t"});
     let mut issue = base.as_object().unwrap().clone();
     issue.extend(members.as_object().unwrap().clone());
     Value::from(issue).to_string()
@@ -237,9 +237,10 @@ pub(crate) async fn an_import_logs_the_records_that_it_creates_by_their_names(
 
 pub(crate) async fn a_replaced_issue_is_logged_with_its_old_and_new_values(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    let first = json!({"tags": ["a"], "state": "new"});
-    let second = json!({"tags": ["b"], "state": "resolved", "title": "second"});
-    let third = json!({"tags": ["b"], "state": "resolved", "feedback_rating": 5});
+    let resolved = json!({"state": "resolved", "changed_at": 1_600_000_000_900_i64});
+    let first = json!({"tags": ["a"]});
+    let second = json!({"tags": ["b"], "state_data": resolved, "title": "second"});
+    let third = json!({"tags": ["b"], "state_data": resolved, "feedback_rating": 5});
     run(&store, &acme, "import", Action::ImportIssues, &[issue(1, &first)]).await;
     let before = store.last_position(acme.id).await.unwrap();
     // A stored issue is replaced twice, and one of the same file once.
@@ -257,10 +258,10 @@ pub(crate) async fn a_replaced_issue_is_logged_with_its_old_and_new_values(store
     assert_eq!(
         told(&found),
         [
-            "issue 1 updated state tags title",
+            "issue 1 updated state tags title hs_user_id state_data updated_at",
             "issue 2 created",
-            "issue 1 updated title feedback_rating",
-            "issue 2 updated state tags title",
+            "issue 1 updated title hs_user_id feedback_rating",
+            "issue 2 updated state tags title hs_user_id state_data updated_at",
         ]
     );
     let edited = json!({

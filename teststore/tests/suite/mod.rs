@@ -187,7 +187,7 @@ macro_rules! store_suite {
             a_change_by_a_caller_voids_the_attempt_under_way,
             a_replay_moves_the_cursor_within_the_stored_log,
             a_test_is_due_at_once_even_if_paused,
-            the_last_deliveries_are_kept_and_go_with_their_webhook,
+            the_last_deliveries_remain_and_go_with_their_webhook,
             changes_that_do_not_match_are_skipped,
         );
         $crate::store_suite!(@ $open, profile_writes: random_writes_and_lists_take_turns,);
@@ -245,7 +245,7 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, erasures:
             an_erased_person_leaves_nothing_and_the_others_stay,
             a_killed_erasure_continues_and_counts_everything_once,
-            nobody_and_placeholders_are_not_erased,
+            no_one_and_placeholders_are_not_erased,
             a_cancelled_erasure_can_be_erased_and_run_again,
         );
         $crate::store_suite!(@ $open, issue_upserts:

@@ -1,4 +1,5 @@
-//! Webhooks and their leases.
+//! Webhooks and their leases: the commands of callers, claims by several servers, attempts under an
+//! epoch, the last deliveries, replay and the rotation of secrets. Nothing is sent here.
 
 use std::sync::Arc;
 
@@ -390,7 +391,7 @@ pub(crate) async fn a_test_is_due_at_once_even_if_paused(store: Arc<dyn Store>) 
     assert_eq!(logged(&store, &acme).await, ["h created []"]);
 }
 
-pub(crate) async fn the_last_deliveries_are_kept_and_go_with_their_webhook(store: Arc<dyn Store>) {
+pub(crate) async fn the_last_deliveries_remain_and_go_with_their_webhook(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     create(&store, &acme, "h").await;
     let claimed = claim(&store, "one", NOW).await.remove(0);

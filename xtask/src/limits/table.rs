@@ -191,6 +191,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(OPERATING, "looks for it every {ms} ms", &["poll_every"]),
     figure(OPERATING, "may wait {ms} ms for a free server", &["poll_every"]),
     figure(OPERATING, "no answer within {s} s (or `--lease`", &["IDLE_MAX"]),
+    figure(OPERATING, "**Answer 2xx within {s} s.**", &["DELIVERY_SECONDS_MAX"]),
     figure(OPERATING, "the write is given up after {s} s", &["bounds::write"]),
     figure(
         OPERATING,

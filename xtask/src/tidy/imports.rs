@@ -121,6 +121,7 @@ const RULES: [Rule; 11] = [
             "caseload-location",
             "caseload-bulk",
             "caseload-api",
+            "caseload-webhooks",
             "caseload-client",
         ],
         never: &[SQL],

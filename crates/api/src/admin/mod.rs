@@ -1,5 +1,4 @@
-//! The administration of a domain over HTTP: its keys, apps, agents and queues, its webhooks and its
-//! settings.
+//! The administration of a domain over HTTP: its keys, apps, agents, queues, webhooks and settings.
 //! Changes need a key with the access `admin`, which only the program can make for the first time.
 //! Each request is one commit.
 
@@ -9,7 +8,7 @@ mod keys;
 pub(crate) mod openapi;
 mod settings;
 mod webhooks;
-mod webhooks_openapi;
+pub(crate) mod webhooks_openapi;
 
 use caseload_model::change::Author;
 use caseload_model::time::UnixMillis;

@@ -4,9 +4,8 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
-use super::webhooks_openapi;
 use crate::openapi::json::{
-    array, closed, described, into_members, merged, object, schema, string, text, words,
+    array, closed, described, into_members, object, schema, string, text, words,
 };
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{instant, path_id, spelled};
@@ -23,12 +22,11 @@ pub(super) const FORM_ERRORS: [ErrorCode; 8] = [
 ];
 
 pub(crate) fn paths() -> Value {
-    let own = json!({
+    json!({
         "/v1/{domain}/keys": {"get": list_keys(), "post": create_key()},
         "/v1/{domain}/keys/{key_id}": {"delete": revoke_key()},
         "/v1/{domain}/settings": {"get": get_settings(), "put": edit_settings()},
-    });
-    merged([own, webhooks_openapi::paths()])
+    })
 }
 
 /// An operation that needs an admin key.
@@ -120,7 +118,7 @@ fn edit_settings() -> Value {
 
 pub(crate) fn parameters() -> Value {
     let key_id = path_id("key_id", "The id of an API key.", "key-5f0c91d2a7b4");
-    merged([json!({"key_id": key_id}), webhooks_openapi::parameters()])
+    json!({"key_id": key_id})
 }
 
 fn access() -> Value {
@@ -164,7 +162,7 @@ pub(crate) fn schemas() -> Value {
     let author =
         "The author of messages and notes that no agent signs. After an empty text, `Desk`.";
     let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";
-    let own = json!({
+    json!({
         "Key": key_schema(&[]),
         "NewKey": key_schema(&["secret"]),
         "KeyList": object(&["keys"], json!({"keys": array(schema("Key"))})),
@@ -192,6 +190,5 @@ pub(crate) fn schemas() -> Value {
                     {"bytes": {"type": "integer"}, "tasks": {"type": "integer"}}},
             }),
         ),
-    });
-    merged([own, webhooks_openapi::schemas()])
+    })
 }

@@ -1,5 +1,5 @@
-//! `/v1/{domain}/webhooks`: the webhooks of a domain, and what callers do with one. Its secret is in
-//! the answers that make it and nowhere else.
+//! `/v1/{domain}/webhooks`: the webhooks of a domain, and the calls on one. The answers that make
+//! its secret have it, and no other answer.
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;

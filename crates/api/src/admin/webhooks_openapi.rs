@@ -1,4 +1,5 @@
-//! The description of webhooks.
+//! The description of webhooks: their calls, which need an admin key, the settings of one, and a
+//! delivery. The pages describe the requests that a receiver gets.
 
 use caseload_model::change::{ChangeAction, Resource};
 use caseload_model::error_code::ErrorCode;
@@ -14,7 +15,7 @@ use crate::openapi::json::{
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{OTHER_LISTS, instant, path_id, query, spelled};
 
-pub(super) fn paths() -> Value {
+pub(crate) fn paths() -> Value {
     json!({
         "/v1/{domain}/webhooks": {"get": list(), "post": create()},
         "/v1/{domain}/webhooks/{webhook_id}": {"get": get(), "put": edit(), "delete": delete()},
@@ -139,7 +140,7 @@ fn deliveries() -> Value {
         .build()
 }
 
-pub(super) fn parameters() -> Value {
+pub(crate) fn parameters() -> Value {
     let mut cursor = query(
         "cursor",
         "The position after which the delivery continues; `*` for the oldest stored change, \
@@ -214,7 +215,7 @@ fn or_time(description: &str) -> Value {
     time
 }
 
-pub(super) fn schemas() -> Value {
+pub(crate) fn schemas() -> Value {
     let nullable =
         |kind: &str, description: &str| json!({"type": [kind, "null"], "description": description});
     let answer = format!("The first {ANSWER_BYTES_MAX} bytes of the answer.");

@@ -105,7 +105,10 @@ fn write_faults(
 ) -> Result<(), DamagedRecord> {
     let position = ["index", "line", id].map(|name| find(members, name));
     let entry = find(members, "entry").or_else(|| find(members, "raw"));
-    let faults = elements(find(members, "errors").ok_or(DamagedRecord)?)?;
+    // An entry that was erased with a person has no faults any more, and a row without values.
+    let is_erased = find(members, "erased").is_some();
+    let faults = find(members, "errors").or(is_erased.then_some(b"[{}]"));
+    let faults = elements(faults.ok_or(DamagedRecord)?)?;
     for (n, fault) in faults.into_iter().enumerate() {
         let fault = csv::members(fault)?;
         let columns = FAULT_COLUMNS.iter().map(|name| find(&fault, name));

@@ -64,7 +64,9 @@ fn list() -> Value {
 pub(crate) fn parameters() -> Value {
     let ids = |name: &str, description: &str, example: &str| {
         let mut parameter = query_words(name, description, &[example]);
-        parameter["schema"]["items"] = json!({"type": "string"});
+        // Any other text is sent in a JSON array.
+        let item = json!({"type": "string", "pattern": "^[A-Za-z0-9_.-]+$"});
+        parameter["schema"]["items"] = item;
         parameter
     };
     json!({
@@ -74,7 +76,7 @@ pub(crate) fn parameters() -> Value {
              default; `latest` for the changes from now on; or `next-cursor` of an answer, which \
              is the position of the last change that it looked at. Filters may differ from those \
              of that answer.",
-            json!({"type": "string", "pattern": r"^([0-9]*|\*|latest)$", "examples": ["42"]}),
+            json!({"type": "string", "pattern": r"^([0-9]*|\*|latest)$"}),
         ),
         "change-since": query(
             "since",

@@ -1,4 +1,4 @@
-//! Finds the person that a form names. A dry run answers what would go; otherwise a task is made.
+//! Finds the person that a form names. A dry run answers counts and ids; otherwise a task is made.
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};

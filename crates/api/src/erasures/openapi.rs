@@ -1,4 +1,5 @@
-//! The description of erasures.
+//! The description of erasures: the form, the answer of a dry run, and the receipt, which is the
+//! result of the task.
 
 use caseload_model::erasure::ERASURE_FIELDS;
 use caseload_model::error_code::ErrorCode;
@@ -12,7 +13,7 @@ use crate::openapi::parameters::spelled;
 
 const DESCRIPTION: &str = "Finds the person by one of `identity`, `core-profile-id` and `pid`, and \
     makes a task that erases them: core and app profiles, the issues that they are the author of, \
-    and their entries in the kept payloads, results and errors of tasks. Everything that shares an \
+    and their entries in the payloads, results and errors of tasks. Everything that shares an \
     identity or a pid with them counts as theirs; `dry_run` shows the ids first. Issues are \
     redacted, and tags, notes and messages of the desk stay; `issues=delete` deletes them. \
     The task is one of the issues, and its result is a receipt. Writing tasks that were accepted \
@@ -46,7 +47,7 @@ pub(crate) fn paths() -> Value {
         Operation::guarded("createErasure", "administration", "Erase a person", DESCRIPTION)
             .takes(["domain", "Idempotency-Key"])
             .body(body)
-            .answers(200, "What a dry run would erase.", &[], &answer)
+            .answers(200, "The counts and ids of a dry run.", &[], &answer)
             .answers(201, "The task.", &headers, &task)
             .fails(&ERRORS);
     json!({"/v1/{domain}/erasures": {"post": operation.build()}})

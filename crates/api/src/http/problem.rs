@@ -150,8 +150,8 @@ impl Problem {
     fn cursor_expired(dropped: u64) -> Self {
         let detail = format!(
             "changes after this cursor were dropped, up to position {dropped}, because the server \
-             stores changes for a limited time; take a new cursor with cursor=latest, then read all \
-             records again and drop those that are gone, then follow the log from that cursor"
+             stores changes for a limited time; take a new cursor with cursor=latest, then read \
+             all records again and drop those that are gone, then follow the log from that cursor"
         );
         Self::new(ErrorCode::CursorExpired, detail)
     }

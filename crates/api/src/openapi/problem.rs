@@ -226,8 +226,8 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
         }
         ErrorCode::CursorExpired => {
             "changes after this cursor were dropped, up to position 4711, because the server \
-             stores changes for a limited time; take a new cursor with cursor=latest, then read all \
-             records again and drop those that are gone, then follow the log from that cursor"
+             stores changes for a limited time; take a new cursor with cursor=latest, then read \
+             all records again and drop those that are gone, then follow the log from that cursor"
         }
         ErrorCode::MethodNotAllowed => {
             "this path does not accept DELETE; the header Allow lists the methods that it accepts"

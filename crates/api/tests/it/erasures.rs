@@ -36,7 +36,8 @@ async fn with_people() -> (RealServer, String, String) {
     create(&real, &[("message-body", "y"), ("email", "bob@example.org")]).await;
     let people = ["ada", "bob"].map(|name| {
         let email = format!("{name}@example.org");
-        json!({"identities": [{"email": email}], "name": format!("{name} name")}).to_string()
+        json!({"identities": [{"email": email}], "names": {"first_name": format!("{name} name")}})
+            .to_string()
     });
     let task = real.run("identity", "create_core_profiles", &people.join("\n")).await;
     let made = real.lines(&task, "results").await;
@@ -53,7 +54,7 @@ async fn tag(real: &RealServer, path: &str) -> String {
 async fn an_erased_person_is_in_no_answer_that_follows() {
     let (real, issue, id) = with_people().await;
     let core = format!("/v2/acme/identity/core_profiles/{id}");
-    let search = format!("{ISSUES}?q=secret");
+    let search = format!("{ISSUES}?text=secret");
     assert_eq!(real.json(&search).await["total-hits"], 1);
     let tags = [tag(&real, &issue).await, tag(&real, ISSUES).await];
     let promised = json_of(send(&real, &[ADA, ("dry_run", "true")]).await, 200).await;

@@ -12,6 +12,7 @@ pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod distribute;
 pub(crate) mod domain;
+pub(crate) mod erase;
 pub(crate) mod fault_groups;
 pub(crate) mod follow;
 pub(crate) mod health;

@@ -18,7 +18,7 @@ pub(crate) enum WebhookCommand {
     List(ListArgs),
     /// Print a webhook as JSON
     Get(OneArgs),
-    /// Change a webhook; what is not given stays
+    /// Change a webhook; settings that are not given stay
     Edit(EditArgs),
     /// Delete a webhook
     Delete(OneArgs),

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::common::{Server, Workdir, transcript_of};
 use crate::help::COMMANDS;
 
-/// Examples that serve, or that need a stopped server, another machine, a task that still runs or a
-/// program that may be missing.
-const NOT_RUN: [&str; 13] = [
+/// Examples that serve, or that need a stopped server, another machine, a task that still runs, a
+/// person or a program that may be missing.
+const NOT_RUN: [&str; 15] = [
     "caseload demo",
     "caseload demo --exit",
     "caseload demo --store sqlite:trial/demo.db --listen 127.0.0.1:0",
@@ -24,6 +24,8 @@ const NOT_RUN: [&str; 13] = [
     "caseload man | man -l -",
     "caseload bulk cancel \"$TASK\"",
     "caseload changes --follow --resource issue --json",
+    "caseload erase --identity email:ada@example.org --dry-run",
+    "caseload erase --identity email:ada@example.org --yes",
 ];
 /// Examples about entries of which one has failed, or fails again.
 const SOME_FAIL: [&str; 2] =

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-pub(crate) const COMMANDS: [&str; 65] = [
+pub(crate) const COMMANDS: [&str; 66] = [
     "",
     "demo",
     "serve",
@@ -68,6 +68,7 @@ pub(crate) const COMMANDS: [&str; 65] = [
     "webhook replay",
     "webhook deliveries",
     "webhook delete",
+    "erase",
 ];
 
 #[test]

@@ -1,5 +1,5 @@
 //! The entry of a task that erases a person. The server writes it when it accepts the task, and
-//! nobody reads it but the task. Invariant: an entry that is written and read is the same erasure.
+//! only the task reads it. Invariant: an entry that is written and read is the same erasure.
 
 use super::form::IssuesOfErased;
 use super::person::Person;
@@ -60,7 +60,7 @@ pub fn prepare_erasures(block: &Block) -> Vec<PreparedEntry<Erasure>> {
 fn prepare(block: &Block, entry: &Entry) -> Result<Erasure, Rejection> {
     let tree = read_entry(Action::ErasePerson, block, entry)?;
     Erasure::of_json(&tree).ok_or_else(|| {
-        let detail = "this is no person to erase: a later erasure erased the entry, or it is \
+        let detail = "the person is unknown: a later erasure erased the entry, or it is \
                       damaged; send the erasure again";
         let fault = EntryFault::of_row(EntryErrorCode::NotProcessed, detail.to_owned());
         Rejection { id: None, faults: vec![fault], readable: true, named: None }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_identifies_nobody() {
+    fn a_placeholder_identifies_no_one() {
         let mut ada = person("noreply@example.org");
         ada.identities.insert(IdentityKey::new(IdentityType::Email, "ada@x"));
         ada.pids.insert(crate::erasure::REDACTED.to_owned());

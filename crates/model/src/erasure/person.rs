@@ -39,7 +39,7 @@ impl Person {
         identities.len() + core_profile_ids.len() + pids.len() + issue_ids.len()
     }
 
-    /// Adds what is known of the same person.
+    /// Adds identities and records of the same person.
     pub fn extend(&mut self, other: Self) {
         self.identities.extend(other.identities);
         self.core_profile_ids.extend(other.core_profile_ids);

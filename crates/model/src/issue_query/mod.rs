@@ -1,4 +1,4 @@
-//! A request for the list of issues: query parameters read into types, and what a query means. A
+//! A request for the list of issues: query parameters read into types, and their meaning. A
 //! backend turns an [`IssueQuery`] into SQL; [`IssueQuery::matches`] defines which issues that SQL
 //! must find. Wire grammar: docs/api.md, "Listing issues".
 

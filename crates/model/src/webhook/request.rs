@@ -46,8 +46,8 @@ impl WebhookRequest {
         let actions = words_of(ChangeAction::ALL, ChangeAction::as_str);
         let request = Self {
             url: url(&mut fields, rule),
-            resources: fields.words("resources", &resources).map(sorted),
-            actions: fields.words("actions", &actions).map(sorted),
+            resources: any_of(&mut fields, "resources", &resources),
+            actions: any_of(&mut fields, "actions", &actions),
             include_record: fields.boolean("include-record"),
             paused: fields.boolean("paused"),
         };
@@ -65,6 +65,18 @@ impl WebhookRequest {
             include_record: include_record.unwrap_or(before.include_record),
             paused: paused.unwrap_or(before.paused),
         }
+    }
+}
+
+/// A list of words, ascending. An empty text is an empty list, which leaves nothing out.
+fn any_of<T: Copy + Ord>(
+    fields: &mut Parameters<'_>,
+    name: &str,
+    words: &[(&str, T)],
+) -> Option<Vec<T>> {
+    match fields.get(name) {
+        Some((_, "")) => Some(Vec::new()),
+        _ => fields.words(name, words).map(sorted),
     }
 }
 

@@ -237,9 +237,10 @@ fn a_request_is_read_into_settings_and_an_edit_changes_only_its_fields() {
         paused: false,
     };
     assert_eq!(made, expected);
-    let edit = pairs(&[("actions", "[]"), ("paused", "1")]);
+    let edit = pairs(&[("actions", ""), ("resources", "[]"), ("paused", "1")]);
     let edit = WebhookRequest::edit(&edit, AddressRule::Public).unwrap();
-    let edited = WebhookSettings { actions: Vec::new(), paused: true, ..expected };
+    let empty = WebhookSettings { actions: Vec::new(), resources: Vec::new(), ..expected };
+    let edited = WebhookSettings { paused: true, ..empty };
     assert_eq!(edit.apply(made), edited);
 }
 

@@ -21,8 +21,8 @@ const OWN: &[&str] = &[
     "caseload_migrations",
 ];
 
-/// Columns that are derived from the copied rows or start again in a copy, or have the same value in
-/// all of them.
+/// Columns that are derived from the copied rows or start again in a copy, or have the same value
+/// in all of them.
 const DERIVED: &[(&str, &str)] = &[
     ("issue_values", "part"),
     ("domain_clocks", "last_profile_change_at"),

@@ -1,6 +1,6 @@
 //! Issues in SQLite: a narrow row per issue with its indexes, counters and sets of rows for
-//! filters, sorts and totals, and the rendered fragments that pages are made of. The model says
-//! what an import means and what a query matches; [`caseload_store::query`] plans how a query is
+//! filters, sorts and totals, and the rendered fragments that pages are made of. The model
+//! defines the meaning of imports and queries; [`caseload_store::query`] plans how a query is
 //! answered. This module holds the statements. Invariant: rows, fragments, counters and sets change
 //! in one transaction.
 

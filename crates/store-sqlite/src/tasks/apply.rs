@@ -63,14 +63,14 @@ pub(crate) async fn apply(
     // Thousands of entries: neither the writer nor the caller waits until they are dropped.
     drop(tokio::task::spawn_blocking(move || drop(spent)));
     if erases && applied.task.outcome.is_some() {
-        // The last step overwrote what it deleted, but the log has its pages as they were before.
+        // The last step overwrote the rows that it deleted; the log has the pages as they were.
         engine.empty_log().await?;
     }
     Ok(applied)
 }
 
-/// Clears what the steps of an erasure deleted, if only the last one is left: a crash before that
-/// one commits repeats this.
+/// Clears the bytes that the steps of an erasure deleted, if only the last one is left: a crash
+/// before that one commits repeats this.
 async fn clear_before_end(engine: &Engine, command: &ApplyChunk) -> Result<(), StoreError> {
     let (domain, task_id) = (command.domain, command.task_id.clone());
     let read = move |conn: &Connection| Ok(is_ending(&DomainTx { conn, domain }, &task_id)?);

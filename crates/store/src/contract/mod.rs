@@ -1,7 +1,7 @@
 //! The contract that every backend implements, as nine capabilities: [`Admin`], [`Submit`],
-//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`], [`Webhooks`] and [`Upkeep`]. Each crate above
-//! asks only for those that it uses; a [`Store`] is all of them. [`Submit`] and [`Work`] both
-//! include [`Payloads`].
+//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`], [`Webhooks`] and [`Upkeep`].
+//! Each crate above asks only for those that it uses; a [`Store`] is all of them. [`Submit`] and
+//! [`Work`] both include [`Payloads`].
 //!
 //! Each write is one command and one atomic, durable step. The contract has no begin and no commit,
 //! so a backend may run a command on a writer thread (SQLite) or as an asynchronous transaction

@@ -25,7 +25,7 @@ pub trait Profiles: Send + Sync + 'static {
     /// One profile, rendered; `None` if the domain has none of that id.
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
     /// Finds the person whom an erasure would erase; `None` if the domain has no record of them.
-    /// [`StoreError::Refused`](super::StoreError) if this leads to more records than one person has.
+    /// [`StoreError::Refused`](super::StoreError) if this leads to more than one person has.
     fn find_person(&self, request: FindPerson) -> StoreFuture<'_, Option<FoundPerson>>;
     /// Deletes a profile; the answer is empty. [`StoreError::NotFound`](super::StoreError) if the
     /// domain has none of that id.
@@ -95,7 +95,7 @@ pub struct FindPerson {
     pub domain: DomainId,
     pub selector: Selector,
     pub issues: IssuesOfErased,
-    /// Whether to count what would go, which reads the payloads and the records of all tasks.
+    /// Whether to count the records, which reads the payloads and the records of all tasks.
     pub count: bool,
     pub budget: ReadBudget,
 }

@@ -18,8 +18,8 @@ use super::{AdminOrigin, StoreFuture};
 /// Webhooks and their deliveries.
 pub trait Webhooks: Send + Sync + 'static {
     /// Makes a webhook whose cursor is the end of the log: it gets later changes, the first of them
-    /// the change `created` that this writes. [`StoreError::QuotaExceeded`](super::StoreError) if the domain has
-    /// [`DOMAIN_WEBHOOKS_MAX`](caseload_model::webhook::DOMAIN_WEBHOOKS_MAX).
+    /// the change `created` that this writes. [`StoreError::QuotaExceeded`](super::StoreError) if
+    /// the domain has [`DOMAIN_WEBHOOKS_MAX`](caseload_model::webhook::DOMAIN_WEBHOOKS_MAX).
     fn create_webhook(&self, command: CreateWebhook) -> StoreFuture<'_, Webhook>;
     /// The webhooks of a domain, oldest first.
     fn webhooks(&self, domain: DomainId) -> StoreFuture<'_, Vec<Webhook>>;
@@ -38,8 +38,8 @@ pub trait Webhooks: Send + Sync + 'static {
     /// Moves the cursor to a position, back or forth, but not past the end of the log, and makes
     /// the webhook due as if nothing had failed. A pause by the server ends; one by a caller lasts.
     /// Writes a change `updated` of the field `cursor`, and of `paused` if a pause ended.
-    /// [`StoreError::ChangesDropped`](super::StoreError) if changes after the position are no longer
-    /// kept.
+    /// [`StoreError::ChangesDropped`](super::StoreError) if changes after the position are no
+    /// longer stored.
     fn replay_webhook(&self, command: OfWebhook, cursor: u64) -> StoreFuture<'_, Webhook>;
     /// Asks for one delivery without changes, even of a paused webhook. It is due at once and moves
     /// no cursor. No change is written.
@@ -58,10 +58,10 @@ pub trait Webhooks: Send + Sync + 'static {
     /// Writes nothing if none is due.
     fn claim_webhooks(&self, command: ClaimWebhooks) -> StoreFuture<'_, Vec<ClaimedWebhook>>;
     /// Stores an attempt among the last deliveries, if there was one, with its consequence for the
-    /// webhook, in one transaction. [`StoreError::LeaseLost`](super::StoreError) if the epoch is another one or the
-    /// webhook is gone; nothing is stored then. A pause also writes a change `updated` of the field
-    /// `paused`, by no author. Other consequences write none: a webhook that follows webhooks would
-    /// never come to rest.
+    /// webhook, in one transaction. [`StoreError::LeaseLost`](super::StoreError) if the epoch is
+    /// another one or the webhook is gone; nothing is stored then. A pause also writes a change
+    /// `updated` of the field `paused`, by no author. Other consequences write none: a webhook that
+    /// follows webhooks would never come to rest.
     fn record_attempt(&self, command: RecordAttempt) -> StoreFuture<'_, ()>;
     /// Moves the cursors of webhooks past changes that do not match, and ends their leases, in one
     /// transaction. If the epoch is another one, the cursor stays, and the lease ends only if the
@@ -144,7 +144,7 @@ pub struct RecordAttempt {
     pub id: String,
     pub lease_epoch: i64,
     pub now: UnixMillis,
-    /// `None` if the changes to send are no longer kept.
+    /// `None` if the changes to send are no longer stored.
     pub attempt: Option<Attempt>,
     pub then: AfterAttempt,
     /// Until when the server retains the lease, to deliver more; `None` ends it.

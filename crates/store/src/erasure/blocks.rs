@@ -216,7 +216,7 @@ impl<S: TaskStore> BlockPass<'_, S> {
         self.changed(update, values, bytes.len() as i64 - old.bytes.len() as i64)
     }
 
-    /// Runs a statement that changes one block, unless it was purged meanwhile.
+    /// Runs a statement that changes one block, unless it was purged in between.
     fn changed(
         &self,
         update: &str,

@@ -1,7 +1,7 @@
 //! Finds a person in the domain: core profiles, app profiles and issues that one identity or id
 //! leads to, and those that their identities and ids lead to in turn, until nothing new is found.
-//! All of it goes through indexes and is bounded. Placeholders lead to nobody. Invariant: what is
-//! found from a part of the person is found from the whole.
+//! All of it goes through indexes and is bounded. Placeholders lead to no record. Invariant: a
+//! record that a part of the person leads to is found from the whole.
 
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ fn add_issues<S: SetStore>(store: &S, person: &mut Person) -> Result<(), StoreEr
     let set = Set::Or(terms.map(|(kind, values)| Set::any(kind, values)).collect());
     let rows = match (StoredSets { store, noun: Noun::Issue }).rows(&set, &BLOCKS_ALL)? {
         Rows::In(rows) => rows,
-        Rows::NotIn(_) => return Err(StoreError::Corrupt("issues of nobody".to_owned())),
+        Rows::NotIn(_) => return Err(StoreError::Corrupt("issues without an author".to_owned())),
     };
     if rows.len() > PERSON_MAX as u64 {
         return Err(too_many());

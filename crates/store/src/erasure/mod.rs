@@ -42,14 +42,14 @@ pub(crate) fn find_person(
     Ok(Some(FoundPerson { person, counts }))
 }
 
-/// Whether only the last step of an erasure is left. A store may then clear what deleted rows left
-/// behind.
+/// Whether only the last step of an erasure is left. A store may then clear the remains of
+/// deleted rows.
 pub fn is_ending(store: &impl CommandStore, task_id: &str) -> Result<bool, StoreError> {
     let found = progress::load(store, task_id)?;
     Ok(found.is_some_and(|(progress, _)| progress.phase == progress::Phase::Receipt))
 }
 
-/// The records of entries that are no erasure.
+/// The records of entries that cannot be read as an erasure.
 pub(crate) fn refused(
     payload: &[u8],
     entries: &[PreparedEntry<Erasure>],

@@ -21,7 +21,7 @@ use crate::{StoreError, values};
 const STEP_PROFILES: usize = 500;
 const STEP_ISSUES: usize = 50;
 
-/// What a step did.
+/// The effect of a step.
 pub(crate) enum Step {
     /// It had these effects, and others follow.
     Went(Vec<Effect>),

@@ -1,4 +1,4 @@
-//! Removes what is only kept for a while and holds an erased person: answers to repeats of
+//! Removes rows that are stored for a while and hold an erased person: answers to repeats of
 //! requests, payloads that still arrive, and the states of runs that have ended.
 
 use std::collections::HashSet;

@@ -16,7 +16,7 @@ use super::write::{bytes, note};
 use super::{IndexChanges, IssueStore, Replacement};
 use crate::{StoreError, attachments, values};
 
-/// The issues that were changed, and what went with them.
+/// The issues that were changed, and the parts that went with them.
 #[derive(Debug, Default)]
 pub(crate) struct ErasedIssues {
     pub(crate) counts: ErasureCounts,

@@ -1,5 +1,5 @@
-//! The record of an attempt: its row among the last deliveries, and its consequence for the webhook,
-//! in one transaction under the epoch of the lease.
+//! The record of an attempt: its row among the last deliveries, and its consequence for the
+//! webhook, in one transaction under the epoch of the lease.
 
 use caseload_model::change::{Author, ChangeAction, Effect, Resource};
 use caseload_model::time::UnixMillis;
@@ -101,7 +101,7 @@ fn attempt(row: &dyn Row) -> Result<Attempt, StoreError> {
     };
     let end = match row.get::<Option<u32>>(6)? {
         Some(status) => {
-            let out_of_range = || StoreError::Corrupt(format!("{status} is no status"));
+            let out_of_range = || StoreError::Corrupt(format!("{status} is not a status"));
             let status = u16::try_from(status).ok().ok_or_else(out_of_range)?;
             AttemptEnd::Answered { status, answer: row.get(7)? }
         }

@@ -1,7 +1,7 @@
-//! Webhooks: their rows, the commands of callers, and leases for the servers that deliver. A command
-//! locks the row of its webhook first and the domain's clock last, so commands of one webhook take
-//! turns. Rows are with their domain. The search for webhooks that are due reads all domains; each
-//! lease is a transaction of one domain.
+//! Webhooks: their rows, the commands of callers, and leases for the servers that deliver. A
+//! command locks the row of its webhook first and the domain's clock last, so commands of one
+//! webhook take turns. Rows are with their domain. The search for webhooks that are due reads all
+//! domains; each lease is a transaction of one domain.
 
 mod commands;
 mod delivery;

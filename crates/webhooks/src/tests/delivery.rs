@@ -1,4 +1,5 @@
-//! What a receiver gets while all goes well: every change that matches, once, in order, signed.
+//! The requests that a receiver gets without faults: every change that matches, once, in order and
+//! signed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde_json::json;
 use super::receiver::{Receiver, Reply};
 use super::store::DOMAIN;
 use super::{World, positions, secrets};
+use crate::WebhookConfig;
 
 pub(super) fn of(id: &str) -> OfWebhook {
     OfWebhook { domain: DOMAIN, id: id.to_owned(), origin: UnixMillis(0).into() }
@@ -22,7 +24,7 @@ async fn a_delivery_follows_its_commit_without_a_poll() {
     let world = World::new();
     let receiver = Receiver::start([]).await;
     world.store.add("hook", &receiver.url(), WebhookSettings::default());
-    let poll_every = Duration::from_secs(600);
+    let poll_every = Duration::from_mins(10);
     let runner = world.run(WebhookConfig { poll_every, ..World::config("a") });
     for round in 1..=3 {
         world.store.log(Resource::Issue, 1);
@@ -172,7 +174,7 @@ async fn webhooks_share_fewer_places_than_there_are_webhooks() {
     let config = World::config("a");
     // Without a poll in the time of the test.
     let poll_every = Duration::from_mins(10);
-    let runner = world.run(crate::WebhookConfig { deliveries_at_once: 2, poll_every, ..config });
+    let runner = world.run(WebhookConfig { deliveries_at_once: 2, poll_every, ..config });
     for number in 0..9 {
         let id = format!("hook-{number}");
         super::eventually(|| async { (world.webhook(&id).await.cursor == 1_500).then_some(()) })

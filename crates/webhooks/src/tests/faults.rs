@@ -97,7 +97,7 @@ async fn a_webhook_whose_changes_are_gone_is_paused_until_a_replay() {
         webhook.settings.paused.then_some(webhook)
     });
     let reason = paused.await.pause_reason.unwrap();
-    assert!(reason.contains("position 3 are no longer kept"), "{reason}");
+    assert!(reason.contains("position 3 are no longer stored"), "{reason}");
     assert!(receiver.requests().is_empty() && world.attempts("hook", 0).await.is_empty());
     world.store.replay_webhook(of("hook"), 3).await.unwrap();
     world.at_the_end("hook").await;
@@ -191,7 +191,7 @@ async fn a_server_that_dies_between_sending_and_recording_has_it_sent_again_by_a
     world.store.log(Resource::Issue, 3);
     world.store.never_records.store(true, Ordering::SeqCst);
     let dying = world.run(World::config("a"));
-    super::eventually(|| async { (!receiver.requests().is_empty()).then_some(()) }).await;
+    eventually(|| async { (!receiver.requests().is_empty()).then_some(()) }).await;
     dying.running.abort();
     world.store.never_records.store(false, Ordering::SeqCst);
     let other = world.run(World::config("b"));
@@ -216,7 +216,7 @@ async fn a_stop_waits_seconds_for_attempts_in_flight_and_ends_their_leases() {
     let answer_within = Duration::from_secs(15);
     let runner = world.run(WebhookConfig { answer_within, ..World::config("a") });
     let both = || async { (dead.requests().len() + slow.requests().len() == 2).then_some(()) };
-    super::eventually(both).await;
+    eventually(both).await;
     let began = Instant::now();
     runner.stop().await;
     let took = began.elapsed();

@@ -28,7 +28,7 @@ pub(super) struct MemoryStore {
     pub(super) never_records: AtomicBool,
     /// Whether claims fail.
     pub(super) is_away: AtomicBool,
-    /// The last position that is no longer kept.
+    /// The last position that is no longer stored.
     pub(super) dropped: AtomicU64,
     appended: watch::Sender<u64>,
     /// Writes of cursors without a delivery.

@@ -73,6 +73,10 @@ fn changes() -> Value {
 }
 
 fn of_all() -> Value {
+    let mut of_profiles = task::result(Family::Identity);
+    if let Some(forms) = of_profiles["anyOf"].as_array_mut() {
+        forms.push(schema("ErasedRecord"));
+    }
     let meanings: Map<_, _> = EntryErrorCode::ALL
         .iter()
         .map(|code| (code.as_str().to_owned(), meaning(*code).into()))
@@ -81,7 +85,7 @@ fn of_all() -> Value {
         "ProfileResult": described(
             "Depends on the action of the task: the outcome of the entry, or for a get action the \
              whole profile.",
-            task::result(Family::Identity),
+            of_profiles,
         ),
         "ImportedIssue": outcome(
             &["created", "updated", "unchanged", "deleted"],
@@ -99,6 +103,15 @@ fn of_all() -> Value {
             }),
         ),
         "ErrorRecord": error_record(),
+        "ErasedRecord": record(
+            "In place of a result or an error that was erased with a person.",
+            &["index", "line", "erased"],
+            json!({
+                "index": integer(0, "The index of the entry, from 0."),
+                "line": integer(1, "The line of the file, from 1; the element of an array."),
+                "erased": {"const": true},
+            }),
+        ),
         "EntryFault": entry_fault(),
         "EntryWarning": entry_warning(),
         "EntryWarningCode": warning_codes(),

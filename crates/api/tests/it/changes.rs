@@ -2,13 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, CreateKey};
 use caseload_teststore::on_each_store;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use crate::issues::support::create;
@@ -367,18 +364,7 @@ async fn a_time_is_a_place_to_begin() {
 async fn the_log_of_another_domain_is_closed() {
     let real = RealServer::start().await;
     issue(&real, "a").await;
-    let (name, now) = (DomainName::parse("other").unwrap(), real.clock.now());
-    let other = real
-        .store
-        .create_domain(CreateDomain { name, origin: now.into(), random: 2 })
-        .await
-        .unwrap()
-        .id;
-    let (id, name) = ("key-other".to_owned(), "other".to_owned());
-    let (hash, access) = (Sha256::digest("other").into(), Access::Read);
-    let key =
-        CreateKey { domain: other, id, hash, name, access, origin: now.into(), expires_at: None };
-    real.store.create_key(key).await.unwrap();
+    real.add_other_domain(Access::Read).await;
     let get = |path: &str| real.client.get(real.url(path)).bearer_auth("other").send();
     assert_eq!(get(LOG).await.unwrap().status(), 403);
     let own = get("/v1/other/changes?resources=issue").await.unwrap();

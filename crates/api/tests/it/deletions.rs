@@ -1,13 +1,10 @@
 //! Deleting one issue or profile by a call: the answers, the rights, repeats, and the lists after
 //! it.
 
-use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, CreateKey};
 use caseload_teststore::on_each_store;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::issues::support::create;
 use crate::real_server::RealServer;
@@ -80,18 +77,7 @@ async fn a_deleted_record_is_unknown_to_each_call_that_follows() {
 
 async fn a_deletion_needs_a_key_of_the_domain_that_may_write() {
     let (real, records) = with_records().await;
-    let (name, now) = (DomainName::parse("other").unwrap(), real.clock.now());
-    let other = real
-        .store
-        .create_domain(CreateDomain { name, origin: now.into(), random: 2 })
-        .await
-        .unwrap()
-        .id;
-    let (id, name) = ("key-other".to_owned(), "other".to_owned());
-    let (hash, access) = (Sha256::digest("other").into(), Access::Write);
-    let key =
-        CreateKey { domain: other, id, hash, name, access, origin: now.into(), expires_at: None };
-    real.store.create_key(key).await.unwrap();
+    real.add_other_domain(Access::Write).await;
     for path in &records {
         let theirs = path.replace("/acme/", "/other/");
         for (path, key, wanted) in

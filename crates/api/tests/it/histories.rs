@@ -1,12 +1,9 @@
 //! The history of one record, and its form for clients of the API family.
 
-use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, CreateKey};
 use caseload_teststore::on_each_store;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::issues::support::create;
 use crate::real_server::RealServer;
@@ -168,18 +165,7 @@ async fn an_audit_log_has_an_entry_for_each_thing_that_changed() {
 async fn a_history_is_of_one_domain_and_of_a_record_that_was_there() {
     let real = RealServer::start().await;
     let issue = with_deleted_issue(&real).await;
-    let (name, now) = (DomainName::parse("other").unwrap(), real.clock.now());
-    let other = real
-        .store
-        .create_domain(CreateDomain { name, origin: now.into(), random: 2 })
-        .await
-        .unwrap()
-        .id;
-    let (id, name) = ("key-other".to_owned(), "other".to_owned());
-    let (hash, access) = (Sha256::digest("other").into(), Access::Write);
-    let key =
-        CreateKey { domain: other, id, hash, name, access, origin: now.into(), expires_at: None };
-    real.store.create_key(key).await.unwrap();
+    real.add_other_domain(Access::Write).await;
     let log = format!("/v2{}/_audit_logs", issue.strip_prefix("/v1").unwrap());
     for path in [format!("{issue}/changes"), log] {
         let theirs = path.replace("/acme/", "/other/");

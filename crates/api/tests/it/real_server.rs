@@ -38,6 +38,17 @@ pub(crate) struct RealServer {
 }
 
 impl RealServer {
+    /// Makes the domain `other` with a key of this access, whose text is `other`.
+    pub(crate) async fn add_other_domain(&self, access: Access) {
+        let (name, origin) = (DomainName::parse("other").unwrap(), self.clock.now().into());
+        let domain = CreateDomain { name, origin, random: 2 };
+        let domain = self.store.create_domain(domain).await.unwrap().id;
+        let (id, name) = ("key-other".to_owned(), "other".to_owned());
+        let (hash, origin) = (Sha256::digest("other").into(), self.clock.now().into());
+        let key = CreateKey { domain, id, hash, name, access, origin, expires_at: None };
+        self.store.create_key(key).await.unwrap();
+    }
+
     pub(crate) async fn start() -> Self {
         let mut real = Self::without_runner(ApiConfig::default()).await;
         real.run_tasks();

@@ -10,7 +10,8 @@ use crate::openapi::json::{
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::{instant, path_id, spelled};
 
-pub(super) const FORM_ERRORS: [ErrorCode; 8] = [
+/// The errors of any form.
+pub(crate) const FORM_ERRORS: [ErrorCode; 8] = [
     ErrorCode::InvalidRequest,
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,

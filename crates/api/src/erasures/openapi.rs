@@ -6,6 +6,7 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::task::Action;
 use serde_json::{Map, Value, json};
 
+use crate::admin::openapi::FORM_ERRORS;
 use crate::bulk_actions::openapi::task::task_example;
 use crate::openapi::json::{array, closed, described, object, schema, string, words};
 use crate::openapi::operation::{Operation, json_content};
@@ -19,16 +20,9 @@ const DESCRIPTION: &str = "Finds the person by one of `identity`, `core-profile-
     The task is one of the issues, and its result is a receipt. Writing tasks that were accepted \
     later still run.";
 
-const ERRORS: [ErrorCode; 12] = [
-    ErrorCode::InvalidRequest,
-    ErrorCode::UnknownParameter,
-    ErrorCode::ConflictingParameter,
-    ErrorCode::InvalidValue,
-    ErrorCode::MissingField,
-    ErrorCode::OutOfRange,
-    ErrorCode::TooLarge,
+/// The errors that are not those of any form.
+const ERRORS: [ErrorCode; 4] = [
     ErrorCode::NotFound,
-    ErrorCode::UnsupportedMediaType,
     ErrorCode::IdempotencyInProgress,
     ErrorCode::IdempotencyKeyReused,
     ErrorCode::QueueFull,
@@ -49,6 +43,7 @@ pub(crate) fn paths() -> Value {
             .body(body)
             .answers(200, "The counts and ids of a dry run.", &[], &answer)
             .answers(201, "The task.", &headers, &task)
+            .fails(&FORM_ERRORS)
             .fails(&ERRORS);
     json!({"/v1/{domain}/erasures": {"post": operation.build()}})
 }

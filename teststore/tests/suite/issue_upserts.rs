@@ -16,9 +16,9 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, Domain, GetIssue, Store};
 use caseload_testdata::SplitMix;
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 
-use super::issue_writes::{bulk_edit, create, creation, staged};
+use super::issue_writes::{bulk_edit, create, creation, edit, staged};
 use super::oracle::Oracle;
 use super::people::answers;
 use super::support::{
@@ -281,6 +281,26 @@ pub(crate) async fn an_edit_meets_a_replacement_before_or_after_it(store: Arc<dy
             join(store.edit_issues(edit), apply_all(&store, &claimed, NOW)).await;
         assert_eq!((replaced.counts.succeeded, edited.is_ok()), (6, true), "{edited:?}");
         assert!(results(&store, acme.id, &task).await[0].contains("\"updated\""));
+    }
+    assert_sound(&store).await;
+}
+
+/// Two edits that waited for the same replacement must not both change what they read then.
+pub(crate) async fn edits_that_wait_for_a_replacement_change_the_new_issue(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let id = create(&store, &acme, &[("message-body", "x")]).await;
+    for round in 0..12 {
+        let entry = format!(r#"{{"id":{id},"title":"{round}","created_at":1000}}"#);
+        let task = format!("t{round}");
+        store.create_task(upsert(&acme, &task, &[entry], 1)).await.unwrap();
+        let claimed = claim(&store, 1).await.remove(0);
+        let tags: Vec<_> = (0..6).map(|n| format!("[\"tag {n}\"]")).collect();
+        let edits = tags.iter().map(|tag| store.edit_issue(edit(&acme, id, &[("add_tags", tag)])));
+        let (edited, replaced) = join(join_all(edits), apply_all(&store, &claimed, NOW)).await;
+        assert_eq!(replaced.counts.succeeded, 1);
+        for edited in edited {
+            assert!(edited.is_ok(), "{edited:?}");
+        }
     }
     assert_sound(&store).await;
 }

@@ -252,6 +252,7 @@ macro_rules! store_suite {
             random_upserts_agree_with_a_naive_store_of_issues,
             a_replaced_issue_loses_the_files_that_its_messages_do_not_show,
             an_edit_meets_a_replacement_before_or_after_it,
+            edits_that_wait_for_a_replacement_change_the_new_issue,
         );
         $crate::store_suite!(@ $open, filled:
             a_store_with_rows_in_every_table_passes_the_check,

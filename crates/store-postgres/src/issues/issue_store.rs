@@ -61,7 +61,12 @@ impl IssueStore for DomainTx<'_> {
             ))
         })?;
         // The first fault is the cause: after it, the transaction refuses the other statement.
-        let Some(row) = locked.and(found)? else { return Ok(None) };
+        let is_locked = locked?.is_some();
+        let Some(row) = found? else { return Ok(None) };
+        // While the first statement waited, an import replaced the issue, whose row is a new one.
+        if !is_locked {
+            return Err(StoreError::Contended);
+        }
         Ok(Some((row_number(row.get(COLUMNS_END))?, record(&row)?)))
     }
 

@@ -15,7 +15,7 @@ use crate::lookup::{Lookup, SystemLookup};
 /// a place at once.
 pub const DELIVERIES_AT_ONCE: usize = 4 * caseload_model::webhook::DOMAIN_WEBHOOKS_MAX;
 /// How long a lease lasts, by default: longer than an attempt with everything around it.
-const LEASE: Duration = Duration::from_mins(1);
+const LEASE: Duration = Duration::from_secs(30);
 
 /// The settings of a runner.
 #[derive(Debug, Clone)]

@@ -28,6 +28,7 @@ mod issues;
 mod metrics;
 mod profiles;
 mod queues;
+mod redactions;
 
 #[doc(hidden)]
 pub mod test_support;

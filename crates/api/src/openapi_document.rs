@@ -30,6 +30,7 @@ use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::{headers, info, parameters, problem};
 use crate::profiles;
 use crate::queues;
+use crate::redactions;
 
 /// The document.
 pub fn openapi() -> Value {
@@ -56,6 +57,7 @@ pub fn openapi() -> Value {
                 admin::openapi::parameters(),
                 admin::webhooks_openapi::parameters(),
                 changes::openapi::parameters(),
+                redactions::openapi::parameters(),
                 console::openapi::parameters(),
                 front_page::openapi::parameters(),
             ]),
@@ -74,6 +76,7 @@ pub fn openapi() -> Value {
                 queues::openapi::schemas(),
                 changes::openapi::schemas(),
                 erasures::openapi::schemas(),
+                redactions::openapi::schemas(),
                 admin::openapi::schemas(),
                 admin::webhooks_openapi::schemas(),
                 console::openapi::schemas(),
@@ -98,6 +101,7 @@ fn all_paths() -> Value {
         queues::openapi::paths(),
         changes::openapi::paths(),
         erasures::openapi::paths(),
+        redactions::openapi::paths(),
         admin::openapi::paths(),
         admin::webhooks_openapi::paths(),
         console::openapi::paths(),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caseload_model::change::{AUDIT_PARAMETERS, CHANGE_PARAMETERS, HISTORY_PARAMETERS};
-use caseload_model::erasure::ERASURE_FIELDS;
+use caseload_model::erasure::{ERASURE_FIELDS, REDACTION_FIELDS};
 use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::issue::ISSUE_FIELDS;
 use caseload_model::issue::write::{
@@ -129,6 +129,7 @@ fn the_form_fields_are_those_that_the_server_reads() {
             ("post", "queues") => &QUEUE_FIELDS,
             ("post", "webhooks") | ("put", "{webhook_id}") => &WEBHOOK_FIELDS,
             ("post", "erasures") => ERASURE_FIELDS,
+            ("post", "redactions") => REDACTION_FIELDS,
             ("put", "settings") => &SETTINGS_FIELDS,
             ("post", "session") => &["key", "code"],
             _ => &[],

@@ -16,7 +16,7 @@ use crate::http::{auth, base_url, compression, middleware};
 use crate::state::AppState;
 use crate::{
     admin, agents, apps, attachments, bulk_actions, changes, console, erasures, front_page, health,
-    imports, issues, metrics, openapi_document, profiles, queues,
+    imports, issues, metrics, openapi_document, profiles, queues, redactions,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -96,6 +96,8 @@ fn routes() -> Routes {
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
         .route("/v1/{domain}/changes", get(changes::get))
         .route("/v1/{domain}/erasures", post(erasures::create))
+        .route("/v1/{domain}/redactions", post(redactions::create))
+        .route("/v1/{domain}/redactions/{redaction_id}", get(redactions::get))
         .route("/v1/{domain}/apps", get(apps::list).post(admin::create_app))
         .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
         .route("/v1/{domain}/agents", get(agents::list).post(admin::create_agent))

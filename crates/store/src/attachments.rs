@@ -106,6 +106,13 @@ pub fn get(store: &impl CommandStore, id: &str) -> Result<Option<Attachment>, St
     })
 }
 
+/// The issue of a file.
+pub(crate) fn issue_of(store: &impl CommandStore, id: &str) -> Result<Option<u64>, StoreError> {
+    let select = "SELECT issue_id FROM attachments
+                  WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NOT NULL";
+    store.find(select, values![store.domain(), id], |row| row.get(0))
+}
+
 /// A piece of a file; `None` if the file has no such piece, or was deleted. A piece that is missing
 /// from a file that is there is damage.
 pub fn piece(

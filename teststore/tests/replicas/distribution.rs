@@ -237,6 +237,7 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         webhooks: a_webhook_is_created_edited_and_deleted,
             of_two_servers_one_has_a_webhook_at_a_time;
         erasures: an_erased_person_leaves_nothing_and_the_others_stay;
+        redactions: each_part_is_redacted_and_found_in_the_log;
     );
     let unbound = |from: &str, text: &str| -> String {
         let found = unbound_tables(text, &undistributed());

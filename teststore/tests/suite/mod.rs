@@ -29,6 +29,7 @@ pub(crate) mod profile_lists;
 pub(crate) mod profile_writes;
 pub(crate) mod profiles;
 pub(crate) mod queries;
+pub(crate) mod redactions;
 pub(crate) mod steps;
 pub(crate) mod support;
 pub(crate) mod task_ends;
@@ -247,6 +248,11 @@ macro_rules! store_suite {
             a_killed_erasure_continues_and_counts_everything_once,
             no_one_and_placeholders_are_not_erased,
             a_cancelled_erasure_can_be_erased_and_run_again,
+        );
+        $crate::store_suite!(@ $open, redactions:
+            each_part_is_redacted_and_found_in_the_log,
+            the_issues_of_a_person_are_redacted_and_the_person_stays,
+            a_form_that_erases_a_person_makes_a_task_with_its_other_effects,
         );
         $crate::store_suite!(@ $open, issue_upserts:
             random_upserts_agree_with_a_naive_store_of_issues,

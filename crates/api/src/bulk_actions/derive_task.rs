@@ -58,7 +58,7 @@ impl Call {
         let content = idempotency::content_hash(&[word.as_bytes(), task.id.as_bytes()]);
         let first = idempotency::first_answer(state, &caller, key.as_deref(), content).await?;
         if let Some(first) = first {
-            return Ok(Self::Repeat(first));
+            return Ok(Self::Repeat(idempotency::created(first)));
         }
         let key = key.map(|key| (key, content));
         Ok(Self::First(Box::new(DeriveTask { caller, subject, key, _mark: mark })))

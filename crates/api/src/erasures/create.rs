@@ -39,7 +39,7 @@ pub(crate) async fn create(
     // The person of a repeat may be gone by now.
     if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
     {
-        return Ok(first);
+        return Ok(idempotency::created(first));
     }
     let ErasureRequest { selector: Some(selector), issues, dry_run } = asked else {
         return Err(Problem::internal());

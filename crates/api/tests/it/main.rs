@@ -102,6 +102,7 @@ mod queues {
 mod quotas;
 mod rates;
 mod real_server;
+mod redactions;
 mod revoked;
 mod scripted_imports;
 mod scripted_store;

@@ -1,7 +1,7 @@
 //! A store double: it holds keys and tasks in memory, returns the records and pages that a test has
 //! set, and fails on request. It runs no tasks.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,13 +22,13 @@ use caseload_store::{
     CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
     CreateQueue, CreateSession, CreateTask, CreateWebhook, DeleteIssue, DeleteProfile, Domain,
     DomainLimits, DomainUsage, EditIssue, EditIssues, EditWebhook, EntryStates, ExplainedStep,
-    FindPerson, FoundPerson, GetIssue, GetProfile, HistoryPage, Idempotent, IndexTexts,
-    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
-    OfWebhook, PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
-    RecordAttempt, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenderedProfile,
-    RotateKey, SessionKind, SkipChanges, StageAttachment, StagePayload, StepIssues, StepProfiles,
-    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep, Webhook,
-    Webhooks, unpack_block,
+    FindMessages, FindPerson, FoundPerson, GetIssue, GetProfile, GetRedaction, HistoryPage,
+    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListProfiles, ListTasks, LoggedRedaction, OfWebhook, PackedBlock, Payloads, ProfilePage,
+    ProfileStep, Profiles, ReadChanges, ReadHistory, RecordAttempt, RecordBlock, RecordBlockSize,
+    RecordKind, Redact, RenderedIssue, RenderedProfile, RotateKey, SessionKind, SkipChanges,
+    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Upkeep, Webhook, Webhooks, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -371,6 +371,9 @@ impl Issues for ScriptedStore {
         delete_issue(command: DeleteIssue) -> Idempotent<StoredAnswer>;
         edit_issue(command: EditIssue) -> Idempotent<StoredAnswer>;
         edit_issues(command: EditIssues) -> Idempotent<StoredAnswer>;
+        redact(command: Redact) -> Idempotent<StoredAnswer>;
+        redaction(request: GetRedaction) -> Option<LoggedRedaction>;
+        find_messages(request: FindMessages) -> BTreeMap<String, BTreeSet<u64>>;
         reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
         queues(domain: DomainId) -> Vec<IssueQueue>;
         stage_attachment(command: StageAttachment) -> ();

@@ -9,6 +9,7 @@ mod person;
 mod places;
 mod receipt;
 mod records;
+mod redaction_answer;
 mod redactions;
 mod texts;
 mod traces;
@@ -19,6 +20,10 @@ pub use form::{ERASURE_FIELDS, ErasureRequest, IssuesOfErased, Selector, read_er
 pub use person::{Person, REDACTED};
 pub use receipt::{ErasureCounts, ErasureReceipt};
 pub use records::ErasedRecords;
+pub use redaction_answer::{
+    DONE, NotRedactionId, REDACTION_STATUSES, RedactionId, RedactionOutcome, redaction_status,
+    redactions_answer,
+};
 pub use redactions::{
     REDACTION_FIELDS, REDACTIONS_MAX, Redaction, RequestedRedaction, read_redactions,
 };

@@ -1,6 +1,8 @@
 //! Lists of issues, writes of issues, and attachments, for every backend. A backend may answer a
 //! list at once; otherwise it is planned and read as [`crate::query`] says.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, References};
@@ -15,8 +17,9 @@ use crate::query::{
 };
 use crate::{
     AddMessage, AddNote, CountIssues, CreateIssue, DeleteIssue, EditIssue, EditIssues,
-    ExplainedStep, GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, ListIssues,
-    RenderedIssue, StageAttachment, StepIssues, StoreError, StoreFuture, StoredAnswer, attachments,
+    ExplainedStep, FindMessages, GetIssue, GetRedaction, Idempotent, IssueCounts, IssuePage,
+    IssueStep, Issues, ListIssues, LoggedRedaction, Redact, RenderedIssue, StageAttachment,
+    StepIssues, StoreError, StoreFuture, StoredAnswer, attachments, erasure,
 };
 
 impl<B: Backend> Issues for B {
@@ -109,6 +112,32 @@ impl<B: Backend> Issues for B {
         let domain = command.origin.domain;
         let edited = self.write_long_in(domain, move |tx| write::edit_many(&tx, &command));
         note_issues(self, domain, edited)
+    }
+
+    fn redact(&self, command: Redact) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.origin.domain;
+        let redacted = self.write_long_in(domain, move |tx| erasure::redact(&tx, &command));
+        let redacted = note_issues(self, domain, redacted);
+        Box::pin(async move {
+            let answer = redacted.await?;
+            // It may have made tasks.
+            self.wake();
+            Ok(answer)
+        })
+    }
+
+    fn redaction(&self, request: GetRedaction) -> StoreFuture<'_, Option<LoggedRedaction>> {
+        self.read_in(request.domain, move |tx| erasure::redaction(&tx, request.id))
+    }
+
+    fn find_messages(
+        &self,
+        request: FindMessages,
+    ) -> StoreFuture<'_, BTreeMap<String, BTreeSet<u64>>> {
+        let FindMessages { domain, ids, budget } = request;
+        self.read_within(domain, budget, true, move |issues, throttle| {
+            erasure::find_messages(issues, &ids, throttle)
+        })
     }
 
     fn reference_faults(

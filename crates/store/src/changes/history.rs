@@ -1,10 +1,12 @@
 //! The history of one record, newest first. The index names the batches that can have it; only
 //! these are read.
 
-use caseload_model::change::{Batch, Change, RecordId};
+use caseload_model::change::{Batch, Change, Effect, RecordId, Resource};
+use caseload_model::time::UnixMillis;
 
-use super::read::{STEP_BYTES, StoredBatch, batches};
+use super::read::{BATCH_COLUMNS, STEP_BYTES, StoredBatch, batches, stored_batch};
 use super::records::SPAN;
+use crate::checksum::CHANGES;
 use crate::idempotency::CommandStore;
 use crate::{HistoryPage, ReadHistory, StoreError, values};
 
@@ -48,6 +50,25 @@ pub fn history(
     }
     page.next = Some(before);
     Ok(page)
+}
+
+/// The effects of the transaction at this time that changed the record, all of them.
+pub(crate) fn effects_at(
+    store: &impl CommandStore,
+    (resource, id): (Resource, u64),
+    at: UnixMillis,
+) -> Result<Option<Vec<Effect>>, StoreError> {
+    let Ok(id) = i64::try_from(id) else { return Ok(None) };
+    let select = format!(
+        "SELECT {}, {BATCH_COLUMNS} FROM changes WHERE domain_id = ?1 AND at = ?2
+         AND last_position IN (SELECT r.last_position FROM change_records r
+             WHERE r.domain_id = ?1 AND r.resource = ?3 AND (r.id = ?4
+                 OR r.id = {SPAN} AND r.lowest <= ?4 AND r.highest >= ?4))",
+        CHANGES.select()
+    );
+    let (domain, resource) = (store.domain(), resource.code());
+    let found = store.find(&select, values![domain, at, resource, id], stored_batch)?;
+    Ok(found.map(|stored| stored.batch.effects))
 }
 
 /// The changes of a batch that are of the record and before the position, newest first.

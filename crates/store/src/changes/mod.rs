@@ -13,6 +13,7 @@ mod row;
 mod write;
 
 pub(crate) use erase::erase_titles;
+pub(crate) use history::effects_at;
 pub use history::history;
 pub use purge::{drop_through, purge_step};
 pub(crate) use read::{BATCH_COLUMNS, positions, stored_batch};

@@ -1,6 +1,8 @@
 //! Issues: lists, single issues, changes and attachments. The model defines the
 //! meaning of a filter; each backend has its own indexes and counters.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue::{IssueQueue, ListVersion};
@@ -9,8 +11,9 @@ use caseload_model::issue_query::{
 };
 
 use super::{
-    AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, EditIssues, Idempotent, ListPage,
-    ListStep, ReadBudget, StageAttachment, StepForm, StoreFuture, StoredAnswer,
+    AddMessage, AddNote, CreateIssue, DeleteIssue, EditIssue, EditIssues, FindMessages,
+    GetRedaction, Idempotent, ListPage, ListStep, LoggedRedaction, ReadBudget, Redact,
+    StageAttachment, StepForm, StoreFuture, StoredAnswer,
 };
 
 /// Reading and writing issues one by one and in lists.
@@ -51,6 +54,17 @@ pub trait Issues: Send + Sync + 'static {
     /// Changes many issues in one transaction; returns the answer to the caller. Any fault, an
     /// unknown issue included, leaves all issues unchanged.
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Carries out the requests of a form of redactions; returns the answer to the caller. One that
+    /// cannot be carried out is answered with the reason, and the others are carried out.
+    fn redact(&self, command: Redact) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// A redaction of issues; `None` if the log of changes does not have it.
+    fn redaction(&self, request: GetRedaction) -> StoreFuture<'_, Option<LoggedRedaction>>;
+    /// The issues of messages, by the ids of these; several if they share an id. Reads the messages
+    /// of all issues.
+    fn find_messages(
+        &self,
+        request: FindMessages,
+    ) -> StoreFuture<'_, BTreeMap<String, BTreeSet<u64>>>;
     /// The references that lead nowhere, of a request that is refused already, so that its caller
     /// gets all faults in one answer.
     fn reference_faults(

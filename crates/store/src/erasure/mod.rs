@@ -6,7 +6,9 @@
 
 mod blocks;
 mod find;
+mod messages;
 pub(crate) mod progress;
+mod redactions;
 mod steps;
 mod sweep;
 
@@ -21,6 +23,8 @@ use crate::query::SetStore;
 use crate::tasks::TaskStore;
 use crate::{FindPerson, FoundPerson, StoreError};
 
+pub(crate) use messages::find_messages;
+pub(crate) use redactions::{redact, redaction};
 pub(crate) use steps::{Step, step};
 
 /// The person whom an erasure would erase, and how much would go.

@@ -1,5 +1,6 @@
 //! The issues of an erased person: redacts or deletes some of them, with the files of their
-//! messages. Invariant: counters, terms and the text index follow in the same transaction.
+//! messages. A redaction that a caller asks for takes only a part of them. Invariant: counters,
+//! terms and the text index follow in the same transaction.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -55,12 +56,21 @@ pub(crate) fn erase_issues(
         remove(store, &issues)?;
         return Ok(erased);
     }
+    redact_issues(store, &rows, RedactedPart::Person(person), at, &mut erased)?;
+    Ok(erased)
+}
+
+/// Redacts a part of these locked issues.
+pub(crate) fn redact_issues(
+    store: &impl IssueStore,
+    rows: &[u32],
+    part: RedactedPart<'_>,
+    at: UnixMillis,
+    erased: &mut ErasedIssues,
+) -> Result<(), StoreError> {
     let (mut changes, mut more_bytes) = (IndexChanges::default(), 0);
-    each(store, &rows, |row, before| {
-        let Some(after) = redact(&before, RedactedPart::Person(person), at).map_err(damaged)?
-        else {
-            return Ok(());
-        };
+    each(store, rows, |row, before| {
+        let Some(after) = redact(&before, part, at).map_err(damaged)? else { return Ok(()) };
         let files: HashSet<&str> = after.attachments.iter().map(String::as_str).collect();
         let id = before.columns.id;
         erased.add(id, (after.messages, files.len()), ChangeAction::Redacted);
@@ -73,8 +83,22 @@ pub(crate) fn erase_issues(
         replace(store, Replacement { row, issue: after.issue })
     })?;
     store.update_index(changes)?;
-    store.store_bytes(more_bytes)?;
-    Ok(erased)
+    store.store_bytes(more_bytes)
+}
+
+/// The ids of those of these locked issues that are of the app with this publish id.
+pub(crate) fn ids_of_app(
+    store: &impl IssueStore,
+    rows: &[u32],
+    app: &str,
+) -> Result<Vec<u64>, StoreError> {
+    let mut ids = Vec::new();
+    each(store, rows, |_, issue| {
+        let columns = issue.columns;
+        ids.extend(Some(columns.id).filter(|_| columns.app_publish_id == app));
+        Ok(())
+    })?;
+    Ok(ids)
 }
 
 /// Writes a redacted issue: also the values that no edit changes.

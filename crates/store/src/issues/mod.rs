@@ -16,7 +16,7 @@ mod stored_columns;
 pub mod write;
 
 pub use delete::Deletions;
-pub(crate) use erase::{count_issues, erase_issues};
+pub(crate) use erase::{ErasedIssues, count_issues, erase_issues, ids_of_app, redact_issues};
 pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, entries_of, record_fragments, stored_issue};

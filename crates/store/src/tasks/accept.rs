@@ -31,15 +31,20 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    let limits = limits(store, command.unfinished_max)?;
-    let first_index = take_payload(store, command)?;
-    let (place, last) = store.next_places(1, command.action.family(), limits)?;
-    let task = add(store, command, first_index, place, last)?;
+    let task = add_one(store, command)?;
     if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
         replace_answer(store, key, &answer.of(&task))?;
     }
     log_created(store, (by, &command.request_id), std::slice::from_ref(&task))?;
     Ok(Idempotent::Done(task))
+}
+
+/// Adds a task within a transaction that has other effects, too. The caller logs it.
+pub(crate) fn add_one(store: &impl TaskStore, command: &CreateTask) -> Result<Task, StoreError> {
+    let limits = limits(store, command.unfinished_max)?;
+    let first_index = take_payload(store, command)?;
+    let (place, last) = store.next_places(1, command.action.family(), limits)?;
+    add(store, command, first_index, place, last)
 }
 
 /// Logs that these tasks were created.

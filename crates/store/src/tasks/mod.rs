@@ -20,6 +20,7 @@ mod retry_payload;
 mod statements;
 mod task_limits;
 
+pub(crate) use accept::add_one;
 pub use accept::{accept, already_exists, discard_step, extend, stage, unfinished};
 pub use apply::{
     CHUNK_WORK_MAX, ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run,

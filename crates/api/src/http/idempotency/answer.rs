@@ -47,12 +47,10 @@ pub(crate) async fn first_answer(
     caller: &Caller,
     key: Option<&str>,
     content: [u8; 32],
-) -> Result<Option<Response>, Problem> {
+) -> Result<Option<Idempotent<StoredAnswer>>, Problem> {
     let Some(key) = key else { return Ok(None) };
     match state.store.stored_answer(caller.domain_id, key).await? {
-        Some((first, answer)) if first == content => {
-            Ok(Some(created(Idempotent::Replayed(answer))))
-        }
+        Some((first, answer)) if first == content => Ok(Some(Idempotent::Replayed(answer))),
         Some(_) => Err(StoreError::IdempotencyKeyReused.into()),
         None => Ok(None),
     }

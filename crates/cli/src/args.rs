@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use caseload_client::{Client, ClientError};
+use caseload_client::{Client, ClientError, Params};
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use clap::Args;
@@ -92,6 +92,33 @@ pub(crate) struct KeyArg {
     /// text, nothing new is started, and the id of the first task or import is printed
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
+}
+
+/// Names a person.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct PersonArgs {
+    /// An identity of the person, such as email:ada@example.org
+    #[arg(long, value_name = "TYPE:VALUE")]
+    identity: Option<String>,
+    /// The id of a core profile
+    #[arg(long, value_name = "ID")]
+    core_profile_id: Option<String>,
+    /// The id of an app profile
+    #[arg(long, value_name = "PID")]
+    pid: Option<String>,
+}
+
+impl PersonArgs {
+    /// The fields of the API that name the person.
+    pub(crate) fn fields(&self) -> Params {
+        let Self { identity, core_profile_id, pid } = self;
+        let mut fields = Params::default();
+        fields.push_given("identity", identity.as_deref());
+        fields.push_given("core-profile-id", core_profile_id.as_deref());
+        fields.push_given("pid", pid.as_deref());
+        fields
+    }
 }
 
 /// Whether a file that was submitted before is submitted again.

@@ -13,7 +13,7 @@ use crate::args::{ConfigArg, LogArgs};
 use crate::commands::session::block_on;
 use crate::commands::{
     admin, backup, bulk, changes, check, config, console, copy, demo, distribute, domain, erase,
-    health, issues, key, manual, openapi, profiles, serve, status, upgrade, webhook,
+    health, issues, key, manual, openapi, person, profiles, serve, status, upgrade, webhook,
 };
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::environment;
@@ -98,6 +98,9 @@ pub(crate) enum Command {
     Webhook(webhook::WebhookCommand),
     /// Erase a person from profiles, issues and tasks
     Erase(Box<erase::EraseArgs>),
+    /// Give a person a copy of their data
+    #[command(subcommand)]
+    Person(person::PersonCommand),
 }
 
 impl Program {
@@ -163,6 +166,7 @@ pub(crate) fn run(
         Command::Changes(args) => block_on(changes::run(*args, printer)),
         Command::Webhook(command) => block_on(webhook::run(command, printer)),
         Command::Erase(args) => block_on(erase::run(*args, printer)),
+        Command::Person(command) => person::run(command, printer),
     }
 }
 
@@ -384,6 +388,7 @@ mod tests {
                 "bulk results",
                 "issues export",
                 "issues list",
+                "person export",
                 "profiles export",
             ]
         );

@@ -24,8 +24,9 @@ mod webhooks;
 
 pub use body::{Body, Lines};
 pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};
-pub use changes::ChangePage;
+pub use changes::{ChangePage, HistoryPage};
 pub use cursor::{Cursor, CursorStuck};
+pub use erasures::PersonPart;
 pub use error::{ClientError, Problem, ProblemFault};
 pub use error_summary::{ErrorExample, ErrorGroup, ErrorSummary};
 pub use http::{Client, client_builder};

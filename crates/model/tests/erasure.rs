@@ -122,7 +122,8 @@ fn an_import_is_found_by_the_id_of_the_issue_as_well() {
     }
     let erased = Traces::of(&ada()).erase_records(lines.as_bytes(), &[4].into()).unwrap();
     let second = lines.lines().nth(1).unwrap();
-    let expected = format!("{{\"index\":4,\"line\":9,\"erased\":true}}\n{second}\n");
+    let expected =
+        format!("{{\"index\":4,\"line\":9,\"erased\":true,\"outcome\":\"erased\"}}\n{second}\n");
     assert_eq!((String::from_utf8(erased.lines).unwrap(), erased.erased), (expected.clone(), 1));
     assert!(Traces::of(&ada()).erase_records(expected.as_bytes(), &[4].into()).is_none());
 }
@@ -227,11 +228,11 @@ proptest! {
             let text = text.trim().replace('\n', " ");
             let head = format!("{{\"index\":{index},\"line\":{}", index + 1);
             let is_map = serde_json::from_str::<Value>(&text).is_ok();
-            let rest = if is_map { format!(",\"entry\":{text}}}") } else {
-                format!(",\"raw\":{}}}", Value::from(text.as_str()))
+            let rest = if is_map { format!(",\"errors\":[{{}}],\"entry\":{text}}}") } else {
+                format!(",\"errors\":[{{}}],\"raw\":{}}}", Value::from(text.as_str()))
             };
             let both = format!("{head}{rest}\n{text}\n");
-            let gone = format!("{head},\"erased\":true}}\n{{\"erased\":true}}\n");
+            let gone = format!("{head},\"erased\":true,\"errors\":[]}}\n{{\"erased\":true}}\n");
             lines.push_str(&both);
             wanted.push_str(if expected.contains(&index) { &gone } else { &both });
         }

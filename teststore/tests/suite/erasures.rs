@@ -139,7 +139,7 @@ pub(crate) async fn find(
     issues: IssuesOfErased,
 ) -> Option<FoundPerson> {
     let (domain, budget) = (of.id, Duration::from_secs(30).into());
-    let request = FindPerson { domain, selector, issues, count: true, budget };
+    let request = FindPerson { domain, selector, issues, count: true, tasks: None, budget };
     store.find_person(request).await.unwrap()
 }
 
@@ -265,6 +265,75 @@ async fn issues_follow(store: &Arc<dyn Store>, of: &Domain, mode: IssuesOfErased
     assert_eq!(shown["messages"][1]["body"], "the desk answers");
     let pieces = store.attachment_piece(of.id, &format!("file-{}", WORD.len()), 0).await.unwrap();
     assert_eq!(pieces, None);
+}
+
+/// The parts of the tasks that hold the person.
+async fn parts(store: &Arc<dyn Store>, of: &Domain) -> Vec<FoundPerson> {
+    let (mut parts, mut next) = (Vec::new(), Some(0));
+    while let Some(after) = next {
+        let budget = Duration::from_secs(30).into();
+        let request = FindPerson {
+            domain: of.id,
+            selector: selector(ADDRESS),
+            issues: IssuesOfErased::Redacted,
+            count: true,
+            tasks: Some(after),
+            budget,
+        };
+        let part = store.find_person(request).await.unwrap().unwrap();
+        next = part.tasks.as_ref().unwrap().next;
+        parts.push(part);
+    }
+    parts
+}
+
+pub(crate) async fn tasks_are_shown_with_the_entries_that_an_erasure_takes(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    fill_with_people(&store, &acme).await;
+    let counted = find(&store, &acme, selector(ADDRESS), IssuesOfErased::Redacted).await.unwrap();
+    let [found] = &parts(&store, &acme).await[..] else { panic!("one part") };
+    assert_eq!((&found.person, found.counts), (&counted.person, counted.counts));
+    let tasks = &found.tasks.as_ref().unwrap().tasks;
+    let ids: Vec<_> = tasks.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(ids, ["people", "gets", "again", "raw", "issues", "renamed", "known", "dry"]);
+    let of = |id: &str| tasks.iter().find(|task| task.id == id).unwrap();
+    let sizes = |id: &str| {
+        let task = of(id);
+        (task.entries.len(), task.results.len(), task.errors.len())
+    };
+    assert_eq!((sizes("gets"), sizes("again"), sizes("raw")), ((0, 1, 0), (1, 0, 1), (2, 0, 2)));
+    let mut text = Vec::new();
+    found.tasks.as_ref().unwrap().write(&mut text);
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains(OTHER) && !text.contains("person-"), "{text}");
+    for part in ["{not JSON: vanishing", "vanishing title", "vanishing note"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    erase(&store, &acme, IssuesOfErased::Redacted).await;
+}
+
+pub(crate) async fn each_task_is_shown_once_however_long_it_is(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    run(&store, &acme, "first", Action::CreateCoreProfiles, &[profile(WORD, 1).to_string()]).await;
+    let id = profile_id(&results(&store, acme.id, "first").await[0]);
+    let mut lines =
+        vec![json!({"core-profile-id": "1", "pad": "x".repeat(250_000)}).to_string(); 80];
+    lines.push(json!({"core-profile-id": id}).to_string());
+    for task in ["long", "longer", "longest"] {
+        let command = task_of(&acme, task, Action::GetCoreProfiles, &lines, 10);
+        store.create_task(command).await.unwrap();
+    }
+    let mut ids = Vec::new();
+    let parts = parts(&store, &acme).await;
+    for part in &parts {
+        let tasks = part.tasks.as_ref().unwrap();
+        assert_eq!(part.counts.entries, tasks.entries());
+        ids.extend(tasks.tasks.iter().map(|task| task.id.clone()));
+        let mut of_payload = tasks.tasks.iter().filter(|task| task.id != "first");
+        assert!(of_payload.all(|task| task.entries.len() == 1 && task.entries[0].index == 80));
+    }
+    assert_eq!(ids, ["first", "long", "longer", "longest"]);
+    assert!(parts.len() > 2, "a part ends after a long task: {}", parts.len());
 }
 
 pub(crate) async fn a_killed_erasure_continues_and_counts_everything_once(store: Arc<dyn Store>) {

@@ -245,6 +245,8 @@ macro_rules! store_suite {
         );
         $crate::store_suite!(@ $open, erasures:
             an_erased_person_leaves_nothing_and_the_others_stay,
+            tasks_are_shown_with_the_entries_that_an_erasure_takes,
+            each_task_is_shown_once_however_long_it_is,
             a_killed_erasure_continues_and_counts_everything_once,
             no_one_and_placeholders_are_not_erased,
             a_cancelled_erasure_can_be_erased_and_run_again,

@@ -151,7 +151,8 @@ pub(crate) async fn the_issues_of_a_person_are_redacted_and_the_person_stays(
     let find = || {
         let (domain, selector) = (acme.id, selector("ada@example.org"));
         let (issues, budget) = (IssuesOfErased::Redacted, BUDGET.into());
-        store.find_person(FindPerson { domain, selector, issues, count: false, budget })
+        let (count, tasks) = (false, None);
+        store.find_person(FindPerson { domain, selector, issues, count, tasks, budget })
     };
     let person: Person = find().await.unwrap().unwrap().person;
     let targets = vec![Ok(RedactionTarget::IssuesOf(person)), Ok(RedactionTarget::Issue(165))];

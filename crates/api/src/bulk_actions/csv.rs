@@ -107,7 +107,7 @@ fn write_faults(
     let entry = find(members, "entry").or_else(|| find(members, "raw"));
     // An entry that was erased with a person has no faults any more, and a row without values.
     let is_erased = find(members, "erased").is_some();
-    let faults = find(members, "errors").or(is_erased.then_some(b"[{}]"));
+    let faults = if is_erased { Some(&b"[{}]"[..]) } else { find(members, "errors") };
     let faults = elements(faults.ok_or(DamagedRecord)?)?;
     for (n, fault) in faults.into_iter().enumerate() {
         let fault = csv::members(fault)?;

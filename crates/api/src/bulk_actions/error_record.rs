@@ -33,8 +33,6 @@ impl Findings {
     pub(super) fn in_record(self, record: &[u8]) -> Result<Vec<Finding<'_>>, DamagedRecord> {
         let members = members(record)?;
         let list = match self {
-            // An entry that was erased with a person has no faults any more.
-            Self::Errors if find(&members, "erased").is_some() => b"[]",
             Self::Errors => find(&members, "errors").ok_or(DamagedRecord)?,
             Self::Warnings => find(&members, "warnings").unwrap_or(b"[]"),
         };

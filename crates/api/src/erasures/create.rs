@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::erasure::{Erasure, ErasureReceipt, ErasureRequest, read_erasure};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::in_one_spelling;
-use caseload_model::key::Access;
 use caseload_model::task::{Action, TaskOrigin};
 use caseload_store::{CreateTask, FindPerson, FoundPerson, pack_block};
 use http::header;
@@ -17,6 +16,7 @@ use crate::http::idempotency;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 use crate::lists::deadline::in_time;
+use crate::lists::steps::PAGE_BYTES_AHEAD;
 use crate::state::AppState;
 
 /// `POST /v1/{domain}/erasures`
@@ -26,12 +26,13 @@ pub(crate) async fn create(
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    caller.require(Access::Write, "erasing a person")?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let (fields, _, _memory) = form::read(&state, &caller, request, NoFiles).await?;
     let (asked, wrong) = read_erasure(&fields.pairs);
+    let access = Action::ErasePerson.access_of(asked.dry_run);
+    caller.require(access, "erasing a person")?;
     let content = content(&fields.pairs);
     faults.extend(fields.faults);
     faults.extend(wrong.into_iter().map(Fault::from));
@@ -41,7 +42,7 @@ pub(crate) async fn create(
     {
         return Ok(idempotency::created(first));
     }
-    let ErasureRequest { selector: Some(selector), issues, dry_run } = asked else {
+    let ErasureRequest { selector: Some(selector), issues, dry_run, tasks } = asked else {
         return Err(Problem::internal());
     };
     let request = FindPerson {
@@ -49,14 +50,17 @@ pub(crate) async fn create(
         selector,
         issues,
         count: dry_run,
+        tasks,
         budget: state.config.query_timeout.into(),
     };
-    let FoundPerson { person, counts } = find(&state, request).await?;
+    let bytes = if tasks.is_some() { PAGE_BYTES_AHEAD } else { 0 };
+    let memory = state.memory.take(Some(caller.domain_id), bytes).await?;
+    let found = find(&state, request).await?;
     if dry_run {
-        let mut body = Vec::new();
-        ErasureReceipt { counts, person: &person, erased_at: None }.write(&mut body);
+        let body = memory.hold(shown(&found));
         return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
     }
+    let person = found.person;
     let block = Erasure { person, issues }.block();
     let new = new_task(&state, &caller, Action::ErasePerson)?;
     let content_length = Some(block.bytes.len() as u64);
@@ -69,9 +73,23 @@ pub(crate) async fn create(
     accept(&state, &caller, command, key.map(|key| (key, content))).await
 }
 
+/// The answer of a dry run.
+fn shown(found: &FoundPerson) -> Vec<u8> {
+    let FoundPerson { person, counts, tasks } = found;
+    let mut body = Vec::new();
+    ErasureReceipt { counts: *counts, person, erased_at: None }.write(&mut body);
+    if let Some(tasks) = tasks {
+        // The brace at the end of the receipt.
+        body.pop();
+        tasks.write(&mut body);
+        body.push(b'}');
+    }
+    body
+}
+
 async fn find(state: &AppState, request: FindPerson) -> Result<FoundPerson, Problem> {
     let found = in_time(state.config.query_timeout, state.store.find_person(request)).await?;
-    let nobody = "the domain has no profile and no issue of this person; nothing was erased";
+    let nobody = "the domain has no profile and no issue of this person";
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, nobody))
 }
 

@@ -8,17 +8,24 @@ use serde_json::{Map, Value, json};
 
 use crate::admin::openapi::FORM_ERRORS;
 use crate::bulk_actions::openapi::task::task_example;
-use crate::openapi::json::{array, closed, described, object, schema, string, words};
+use crate::openapi::json::{
+    array, closed, described, integer, map, object, record, schema, string, text, words,
+};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::spelled;
 
 const DESCRIPTION: &str = "Finds the person by one of `identity`, `core-profile-id` and `pid`, and \
     makes a task that erases them: core and app profiles, the issues that they are the author of, \
     and their entries in the payloads, results and errors of tasks. Everything that shares an \
-    identity or a pid with them counts as theirs; `dry_run` shows the ids first. Issues are \
+    identity or a pid with them counts as theirs; `dry_run` shows the ids first, with a key that \
+    may only read, and `tasks` shows what tasks hold. Issues are \
     redacted, and tags, notes and messages of the desk stay; `issues=delete` deletes them. \
     The task is one of the issues, and its result is a receipt. Writing tasks that were accepted \
     later still run.";
+
+const TASKS: &str = "Of a dry run: `*`, or the `next-tasks` of its last answer. Some tasks are \
+    shown, with their entries and records of the person, and `counts` has the `entries` and \
+    `records` of these. Writing tasks that are not completed are left out.";
 
 /// The errors that are not those of any form.
 const ERRORS: [ErrorCode; 4] = [
@@ -69,6 +76,7 @@ pub(crate) fn schemas() -> Value {
         ("pid", string()),
         ("issues", described("`redact` if it is not given.", words(&["redact", "delete"]))),
         ("dry_run", described("With `true` nothing is erased.", json!({"type": "boolean"}))),
+        ("tasks", described(TASKS, string())),
     ];
     assert_eq!(fields.len(), ERASURE_FIELDS.len(), "every field is described");
     let count = json!({"type": "integer", "minimum": 0});
@@ -92,6 +100,33 @@ pub(crate) fn schemas() -> Value {
             "pids": array(string()),
             "issue_ids": array(count),
             "erased_at": {"type": ["integer", "null"], "description": "`null` of a dry run."},
+            "tasks": described("With `tasks`.", array(schema("PersonTask"))),
+            "next-tasks": described(
+                "With `tasks`: the `tasks` of the next request; null at the end.",
+                json!({"type": ["string", "null"]}),
+            ),
         })),
+        "PersonTask": record(
+            "The entries and records of a task that hold a person.",
+            &["task_id", "action", "entries", "results", "errors"],
+            json!({
+                "task_id": string(),
+                "action": string(),
+                "entries": array(schema("PersonEntry")),
+                "results": described("Result records of the person.", array(map())),
+                "errors": described("Error records of the person.", array(map())),
+            }),
+        ),
+        "PersonEntry": record(
+            "A stored entry of a payload. It has `entry` or `raw`.",
+            &["index", "line"],
+            json!({
+                "index": integer(0, "0-based among the entries."),
+                "line": integer(1, "The line of the file."),
+                "entry": described("The entry as the caller sent it.", map()),
+                "raw": text("Instead of `entry`, the text of an entry that is not a map."),
+                "rows": described("The rows of the file that it was made of.", array(string())),
+            }),
+        ),
     })
 }

@@ -140,6 +140,7 @@ async fn person(
         selector,
         issues: IssuesOfErased::Redacted,
         count: false,
+        tasks: None,
         budget: state.config.query_timeout.into(),
     };
     match state.store.find_person(request).await {

@@ -12,6 +12,7 @@ on_each_store!(threads 2:
     an_erased_person_is_in_no_answer_that_follows,
     a_faulty_erasure_names_all_faults_and_erases_nothing,
     a_repeated_erasure_gets_the_first_answer,
+    a_reader_sees_what_tasks_hold_of_a_person,
 );
 
 const ERASURES: &str = "/v1/acme/erasures";
@@ -123,4 +124,28 @@ async fn a_repeated_erasure_gets_the_first_answer() {
     assert_eq!(again.headers()["idempotent-replayed"], "true");
     assert_eq!(json_of(again, 201).await, first);
     json_of(send(&[("identity", "email:bob@example.org")]).await, 422).await;
+}
+
+async fn a_reader_sees_what_tasks_hold_of_a_person() {
+    let (real, _, id) = with_people().await;
+    let by_reader = async |fields: &[(&str, &str)]| {
+        let call = real.client.post(real.url(ERASURES)).basic_auth(READ, Some(""));
+        call.form(&[&[ADA][..], fields].concat()).send().await.unwrap()
+    };
+    let shown = json_of(by_reader(&[("dry_run", "true"), ("tasks", "*")]).await, 200).await;
+    assert_eq!(shown["core_profile_ids"], json!([id]));
+    assert_eq!((&shown["next-tasks"], &shown["counts"]["records"]), (&Value::Null, &json!(1)));
+    let task = &shown["tasks"][0];
+    assert_eq!(task["action"], "create_core_profiles");
+    assert_eq!((&task["entries"], &task["errors"]), (&json!([]), &json!([])));
+    assert_eq!(task["results"][0]["core-profile-id"], id.as_str());
+    assert!(!shown.to_string().contains("bob"), "{shown}");
+    let whole = json_of(by_reader(&[("dry_run", "true")]).await, 200).await;
+    assert_eq!((&whole["counts"], whole.get("tasks")), (&shown["counts"], None));
+    let last = json_of(by_reader(&[("dry_run", "true"), ("tasks", "999")]).await, 200).await;
+    assert_eq!((&last["tasks"], &last["next-tasks"]), (&json!([]), &Value::Null));
+    json_of(by_reader(&[("tasks", "*")]).await, 403).await;
+    let problem = json_of(send(&real, &[ADA, ("tasks", "*")]).await, 400).await;
+    assert_eq!(problem["errors"][0]["code"], "conflicting_parameter", "{problem}");
+    json_of(by_reader(&[("dry_run", "true"), ("tasks", "first")]).await, 400).await;
 }

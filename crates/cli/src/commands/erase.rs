@@ -1,12 +1,12 @@
 //! `caseload erase`: erases a person for good, so it needs the additional flag `--yes`, or shows
 //! counts and ids with `--dry-run`. It prints the receipt, which has no identity.
 
-use caseload_client::{Params, RecordList};
+use caseload_client::RecordList;
 use caseload_model::task::Family;
 use clap::Args;
 
 use super::follow::follow;
-use crate::args::{KeyArg, ServerArgs};
+use crate::args::{KeyArg, PersonArgs, ServerArgs};
 use crate::failure::{Done, Failure};
 use crate::printer::Printer;
 
@@ -30,21 +30,6 @@ pub(crate) struct EraseArgs {
     server: ServerArgs,
 }
 
-/// Names a person.
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-struct PersonArgs {
-    /// An identity of the person, such as email:ada@example.org
-    #[arg(long, value_name = "TYPE:VALUE")]
-    identity: Option<String>,
-    /// The id of a core profile
-    #[arg(long, value_name = "ID")]
-    core_profile_id: Option<String>,
-    /// The id of an app profile
-    #[arg(long, value_name = "PID")]
-    pid: Option<String>,
-}
-
 pub(crate) async fn run(args: EraseArgs, printer: &mut Printer) -> Result<Done, Failure> {
     if !args.yes && !args.dry_run {
         let why = "an erasure removes the person and their entries in tasks for good";
@@ -52,10 +37,7 @@ pub(crate) async fn run(args: EraseArgs, printer: &mut Printer) -> Result<Done, 
         return Err(Failure::usage(why).with_hint(hint));
     }
     let client = args.server.client()?;
-    let mut fields = Params::default();
-    fields.push_given("identity", args.person.identity);
-    fields.push_given("core-profile-id", args.person.core_profile_id);
-    fields.push_given("pid", args.person.pid);
+    let mut fields = args.person.fields();
     fields.push("issues", args.issues);
     if args.dry_run {
         let body = client.try_erasure(fields).await?;

@@ -22,6 +22,7 @@ pub(crate) mod key;
 pub(crate) mod manual;
 pub(crate) mod openapi;
 pub(crate) mod output;
+pub(crate) mod person;
 pub(crate) mod profiles;
 pub(crate) mod serve;
 pub(crate) mod session;

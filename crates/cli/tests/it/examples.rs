@@ -114,7 +114,9 @@ fn the_examples_of_the_help_work() {
         }
     }
     assert_eq!(left_out.len(), NOT_RUN.len(), "{left_out:?}");
-    for name in ["results.jsonl", "rejected.csv", "everyone.csv", "resolved.csv", "latest.db"] {
+    for name in
+        ["results.jsonl", "rejected.csv", "everyone.csv", "resolved.csv", "latest.db", "ada.json"]
+    {
         assert!(crate::common::exists(&workdir.path(name)), "{name}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-pub(crate) const COMMANDS: [&str; 66] = [
+pub(crate) const COMMANDS: [&str; 68] = [
     "",
     "demo",
     "serve",
@@ -69,6 +69,8 @@ pub(crate) const COMMANDS: [&str; 66] = [
     "webhook deliveries",
     "webhook delete",
     "erase",
+    "person",
+    "person export",
 ];
 
 #[test]

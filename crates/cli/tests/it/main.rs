@@ -30,6 +30,7 @@ mod manual;
 mod no_store;
 mod openapi;
 mod output_file;
+mod person;
 mod profiles;
 mod repeats;
 mod replicas;

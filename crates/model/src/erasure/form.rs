@@ -14,9 +14,13 @@ const PID: &str = "pid";
 const SELECTORS: [&str; 3] = [IDENTITY, CORE_PROFILE_ID, PID];
 const ISSUES: &str = "issues";
 const DRY_RUN: &str = "dry_run";
+const TASKS: &str = "tasks";
+
+/// No task has a later place.
+const TASK_MAX: u64 = i64::MAX as u64;
 
 /// The fields of `POST …/erasures`.
-pub const ERASURE_FIELDS: &[&str] = &[IDENTITY, CORE_PROFILE_ID, PID, ISSUES, DRY_RUN];
+pub const ERASURE_FIELDS: &[&str] = &[IDENTITY, CORE_PROFILE_ID, PID, ISSUES, DRY_RUN, TASKS];
 
 /// Names a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,18 +45,38 @@ pub struct ErasureRequest {
     pub selector: Option<Selector>,
     pub issues: IssuesOfErased,
     pub dry_run: bool,
+    /// Of a dry run: the place after which the tasks begin that are shown with their entries and
+    /// records of the person.
+    pub tasks: Option<u64>,
 }
 
 /// Reads the form of an erasure.
 pub fn read_erasure(pairs: &[(String, String)]) -> ParsedForm<ErasureRequest> {
     let mut fields = Fields::new(pairs, ERASURE_FIELDS);
     let words = [("redact", IssuesOfErased::Redacted), ("delete", IssuesOfErased::Deleted)];
-    let request = ErasureRequest {
-        selector: selector(&mut fields),
-        issues: fields.word(ISSUES, words.into_iter()).unwrap_or_default(),
-        dry_run: fields.boolean(DRY_RUN).unwrap_or_default(),
-    };
+    let selector = selector(&mut fields);
+    let issues = fields.word(ISSUES, words.into_iter()).unwrap_or_default();
+    let dry_run = fields.boolean(DRY_RUN).unwrap_or_default();
+    let request = ErasureRequest { selector, issues, dry_run, tasks: tasks(&mut fields, dry_run) };
     (request, fields.faults)
+}
+
+/// The place after which tasks are shown.
+fn tasks(fields: &mut Fields<'_>, dry_run: bool) -> Option<u64> {
+    let (spelled, value) = fields.get(TASKS)?;
+    if !dry_run {
+        let detail = format!("{spelled} is for a dry run: send dry_run=true with it");
+        fields.fault(spelled, ErrorCode::ConflictingParameter, detail);
+    }
+    let digits = if value == "*" { "0" } else { value };
+    // A number that is too large for the database is after all tasks, too.
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        return Some(digits.parse().map_or(TASK_MAX, |place: u64| place.min(TASK_MAX)));
+    }
+    let detail = format!("{spelled} is * for the first tasks, or next-tasks of an answer");
+    fields.fault(spelled, ErrorCode::InvalidValue, detail);
+    None
 }
 
 fn selector(fields: &mut Fields<'_>) -> Option<Selector> {
@@ -136,6 +160,16 @@ mod tests {
     }
 
     #[test]
+    fn tasks_are_shown_from_the_first_or_from_a_place() {
+        for (value, place) in
+            [("*", Some(0)), ("17", Some(17)), ("99999999999999999999", Some(TASK_MAX)), ("", None)]
+        {
+            let (request, faults) = read(&[("pid", "p"), ("dry_run", "true"), ("tasks", value)]);
+            assert_eq!((request.tasks, faults), (place, Vec::new()), "{value}");
+        }
+    }
+
+    #[test]
     fn all_faults_of_a_form_come_at_once() {
         use ErrorCode::{ConflictingParameter, InvalidValue, MissingField, UnknownParameter};
         for (fields, expected) in [
@@ -152,6 +186,7 @@ mod tests {
                     ("identity", "x:y"),
                     ("issues", "keep"),
                     ("dry_run", "?"),
+                    ("tasks", "first"),
                     ("a", ""),
                 ],
                 &[
@@ -160,6 +195,8 @@ mod tests {
                     ("pid", ConflictingParameter),
                     ("issues", InvalidValue),
                     ("dry_run", InvalidValue),
+                    ("tasks", ConflictingParameter),
+                    ("tasks", InvalidValue),
                 ],
             ),
         ] {

@@ -6,6 +6,7 @@ mod blocks;
 mod entry;
 mod form;
 mod person;
+mod person_tasks;
 mod places;
 mod receipt;
 mod records;
@@ -18,6 +19,7 @@ pub use blocks::erase_entries;
 pub use entry::{Erasure, prepare_erasures};
 pub use form::{ERASURE_FIELDS, ErasureRequest, IssuesOfErased, Selector, read_erasure};
 pub use person::{Person, REDACTED};
+pub use person_tasks::{PersonEntry, PersonTask, PersonTasks};
 pub use receipt::{ErasureCounts, ErasureReceipt};
 pub use records::ErasedRecords;
 pub use redaction_answer::{

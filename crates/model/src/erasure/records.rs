@@ -1,10 +1,12 @@
-//! Finds and erases lines of stored results and errors. Index and line of a record stay; a whole
-//! profile, as get actions return it, has neither. Invariant: the number of lines stays, and of all
+//! Finds and erases lines of stored results and errors. Index and line of a record stay, and a
+//! member that says what an erased one has: no errors, or the outcome `erased`. A whole profile, as
+//! get actions return it, has none of these. Invariant: the number of lines stays, and of all
 //! other lines every byte.
 
 use std::collections::BTreeSet;
 
 use super::traces::Traces;
+use crate::json::members_at;
 use crate::task::Action;
 
 /// Replaces a profile that a get action returned.
@@ -43,7 +45,7 @@ impl Traces<'_> {
         for line in lines_of(lines) {
             let erased = match position(line) {
                 Some((index, end)) if indexes.contains(&index) => {
-                    Some([&line[..end], b",\"erased\":true}\n"].concat())
+                    Some([&line[..end], b",\"erased\":true,", rest_of_erased(line)].concat())
                 }
                 None if may_name && self.are_in(line) => Some(ERASED.to_vec()),
                 _ => None,
@@ -53,6 +55,15 @@ impl Traces<'_> {
             out.lines.extend_from_slice(new);
         }
         (out.erased > 0).then_some(out)
+    }
+}
+
+/// The end of an erased record: the member that each record of its list has.
+fn rest_of_erased(line: &[u8]) -> &'static [u8] {
+    if members_at(line, 0).any(|(key, _)| key == b"errors") {
+        b"\"errors\":[]}\n"
+    } else {
+        b"\"outcome\":\"erased\"}\n"
     }
 }
 

@@ -1,7 +1,7 @@
 //! Core and app profiles, one by one and in lists. The model defines the meaning of a filter. Tasks
 //! write profiles; a call may delete one.
 
-use caseload_model::erasure::{ErasureCounts, IssuesOfErased, Person, Selector};
+use caseload_model::erasure::{ErasureCounts, IssuesOfErased, Person, PersonTasks, Selector};
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
@@ -97,6 +97,8 @@ pub struct FindPerson {
     pub issues: IssuesOfErased,
     /// Whether to count the records, which reads the payloads and the records of all tasks.
     pub count: bool,
+    /// In place of counting those of all tasks: the place after which the first task is read.
+    pub tasks: Option<u64>,
     pub budget: ReadBudget,
 }
 
@@ -106,6 +108,8 @@ pub struct FoundPerson {
     pub person: Person,
     /// Zeros if nothing was counted.
     pub counts: ErasureCounts,
+    /// The tasks that were asked for; the counts have the numbers of these alone.
+    pub tasks: Option<PersonTasks>,
 }
 
 /// Deletes one profile. A core profile goes with its identities; issues and profiles of the other

@@ -1,17 +1,20 @@
 //! The blocks of tasks that hold an erased person: of each task, two passes over its payload and
-//! its records. The first finds the entries, the second rewrites the blocks that have one of them.
+//! its records. The first finds the entries, the second rewrites the blocks that have one of them,
+//! or counts or collects them.
 //! Writing tasks that wait in the queue are left alone: they were accepted later. Invariant: the
 //! keys of blocks and the numbers of entries and of lines stay.
 
-use caseload_model::erasure::{ErasureCounts, Traces, erase_entries};
-use caseload_model::payload::Block;
+use caseload_model::erasure::{
+    ErasureCounts, PersonEntry, PersonTask, PersonTasks, Traces, erase_entries,
+};
+use caseload_model::payload::{Block, Entry};
 use caseload_model::task::Action;
 
 use super::progress::{Pass, Phase, Progress};
 use crate::checksum::{self, PAYLOAD_BLOCKS, RECORD_BLOCKS};
 use crate::pack::pack;
-use crate::tasks::{TaskStore, stored_payload_block};
-use crate::{StoreError, pack_block, unpack_block, values};
+use crate::tasks::{TaskStore, kind_code, stored_payload_block};
+use crate::{RecordKind, StoreError, pack_block, unpack_block, values};
 
 /// Bytes of unpacked blocks after which a step ends.
 const STEP_BYTES: usize = 16 << 20;
@@ -27,11 +30,11 @@ struct Found {
     action: Action,
 }
 
-/// Whether blocks are rewritten, or only counted.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Whether blocks are rewritten, or only counted, or shown as they are.
 enum Mode {
     Rewrite,
     Count,
+    Collect(Vec<PersonTask>),
 }
 
 /// Goes over the next blocks.
@@ -41,7 +44,7 @@ pub(super) fn step(
     progress: &mut Progress,
     traces: &Traces<'_>,
 ) -> Result<(), StoreError> {
-    go_on(store, (own, Mode::Rewrite), progress, traces)
+    go_on(store, (own, &mut Mode::Rewrite), progress, traces)
 }
 
 /// Adds the entries and the records that hold the person to the counts.
@@ -52,14 +55,33 @@ pub(super) fn count(
 ) -> Result<ErasureCounts, StoreError> {
     let mut progress = Progress { phase: Phase::Tasks, counts, ..Progress::default() };
     while progress.phase == Phase::Tasks {
-        go_on(store, ("", Mode::Count), &mut progress, traces)?;
+        go_on(store, ("", &mut Mode::Count), &mut progress, traces)?;
     }
     Ok(progress.counts)
 }
 
+/// The person's entries and records of the tasks after a place. It ends after a step, or after the
+/// task that the step leaves unfinished if that is the first one.
+pub(super) fn collect(
+    store: &impl TaskStore,
+    traces: &Traces<'_>,
+    after: u64,
+) -> Result<PersonTasks, StoreError> {
+    let mut progress = Progress { phase: Phase::Tasks, after, ..Progress::default() };
+    let mut mode = Mode::Collect(Vec::new());
+    while progress.phase == Phase::Tasks && progress.after == after {
+        go_on(store, ("", &mut mode), &mut progress, traces)?;
+    }
+    let next = (progress.phase == Phase::Tasks).then_some(progress.after);
+    let Mode::Collect(mut tasks) = mode else { return Ok(PersonTasks::default()) };
+    // An unfinished task comes as a whole, in the next part.
+    tasks.retain(|task| next.is_none_or(|next| task.seq <= next));
+    Ok(PersonTasks { tasks, next })
+}
+
 fn go_on(
     store: &impl TaskStore,
-    (own, mode): (&str, Mode),
+    (own, mode): (&str, &mut Mode),
     progress: &mut Progress,
     traces: &Traces<'_>,
 ) -> Result<(), StoreError> {
@@ -78,7 +100,7 @@ fn go_on(
             if bytes >= STEP_BYTES {
                 return Ok(());
             }
-            let mut pass = BlockPass { store, task: &task, traces, mode, bytes: 0 };
+            let mut pass = BlockPass { store, task: &task, traces, mode: &mut *mode, bytes: 0 };
             if !pass.go_on(progress)? {
                 end_pass(progress, &task);
             }
@@ -114,7 +136,7 @@ struct BlockPass<'p, S> {
     store: &'p S,
     task: &'p Found,
     traces: &'p Traces<'p>,
-    mode: Mode,
+    mode: &'p mut Mode,
     /// Bytes of unpacked blocks.
     bytes: usize,
 }
@@ -151,8 +173,10 @@ impl<S: TaskStore> BlockPass<'_, S> {
                 self.traces.find_entries(self.task.action, &block, &mut progress.indexes);
             } else if let Some(erased) = erase_entries(&block, &progress.indexes) {
                 let pairs = block.entries.iter().zip(&erased.entries);
-                let differs = |(a, b)| block.bytes_of(a) != erased.bytes_of(b);
-                progress.counts.entries += pairs.filter(|pair| differs(*pair)).count() as u64;
+                for (old, _) in pairs.filter(|(a, b)| block.bytes_of(a) != erased.bytes_of(b)) {
+                    progress.counts.entries += 1;
+                    self.show_entry(&block, old);
+                }
                 self.replace_payload(packed.bytes.len(), &erased)?;
             }
             progress.block = u64::from(packed.last_index) + 1;
@@ -160,8 +184,43 @@ impl<S: TaskStore> BlockPass<'_, S> {
         Ok(!blocks.is_empty())
     }
 
+    /// Adds to the task that is collected.
+    fn show(&mut self, add: impl FnOnce(&mut PersonTask)) {
+        let Mode::Collect(tasks) = &mut *self.mode else { return };
+        let Found { seq, id, action } = self.task;
+        if tasks.last().is_none_or(|last| last.seq != *seq) {
+            let (entries, results, errors) = (Vec::new(), Vec::new(), Vec::new());
+            let (seq, id, action) = (*seq, id.clone(), *action);
+            tasks.push(PersonTask { seq, id, action, entries, results, errors });
+        }
+        if let Some(task) = tasks.last_mut() {
+            add(task);
+        }
+    }
+
+    fn show_entry(&mut self, block: &Block, entry: &Entry) {
+        self.show(|task| {
+            let rows = block.rows_of(entry).map(|(_, row)| row.to_vec()).collect();
+            let (index, line, text) = (entry.index, entry.line, block.bytes_of(entry).to_vec());
+            task.entries.push(PersonEntry { index, line, text, rows });
+        });
+    }
+
+    /// Adds the lines that an erasure would change.
+    fn show_records(&mut self, kind: u64, lines: &[u8], erased: &[u8]) {
+        let is_error = u64::try_from(kind_code(RecordKind::Errors)) == Ok(kind);
+        let lines_of = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n');
+        for (line, _) in lines_of(lines).zip(lines_of(erased)).filter(|(old, new)| old != new) {
+            let line = line.trim_ascii_end().to_vec();
+            self.show(|task| {
+                let list = if is_error { &mut task.errors } else { &mut task.results };
+                list.push(line);
+            });
+        }
+    }
+
     fn replace_payload(&self, old: usize, block: &Block) -> Result<(), StoreError> {
-        if self.mode == Mode::Count {
+        if !matches!(self.mode, Mode::Rewrite) {
             return Ok(());
         }
         let (domain, id, new) = (self.store.domain(), &self.task.id, pack_block(block)?);
@@ -195,6 +254,7 @@ impl<S: TaskStore> BlockPass<'_, S> {
                 self.traces.find_records(self.task.action, &text, &mut progress.indexes);
             } else if let Some(erased) = self.traces.erase_records(&text, &progress.indexes) {
                 progress.counts.records += erased.erased;
+                self.show_records(kind, &text, &erased.lines);
                 self.replace_records(stored, &pack(&erased.lines)?)?;
             }
             progress.block = (kind << 32 | first_index) + 1;
@@ -203,7 +263,7 @@ impl<S: TaskStore> BlockPass<'_, S> {
     }
 
     fn replace_records(&self, old: &StoredRecords, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.mode == Mode::Count {
+        if !matches!(self.mode, Mode::Rewrite) {
             return Ok(());
         }
         let (domain, id) = (self.store.domain(), &self.task.id);

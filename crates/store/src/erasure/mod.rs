@@ -34,7 +34,7 @@ pub(crate) fn find_person(
 ) -> Result<Option<FoundPerson>, StoreError> {
     let Some(person) = find::find(store, &request.selector)? else { return Ok(None) };
     if !request.count {
-        return Ok(Some(FoundPerson { person, counts: ErasureCounts::default() }));
+        return Ok(Some(FoundPerson { person, ..FoundPerson::default() }));
     }
     let ids: Vec<u64> = person.issue_ids.iter().copied().collect();
     let counts = ErasureCounts {
@@ -42,8 +42,14 @@ pub(crate) fn find_person(
         app_profiles: stored_pids(store, &person, person.pids.len())?.len() as u64,
         ..count_issues(store, &ids, (&person, request.issues))?
     };
-    let counts = blocks::count(store, &Traces::of(&person), counts)?;
-    Ok(Some(FoundPerson { person, counts }))
+    let traces = Traces::of(&person);
+    let Some(after) = request.tasks else {
+        let counts = blocks::count(store, &traces, counts)?;
+        return Ok(Some(FoundPerson { person, counts, tasks: None }));
+    };
+    let tasks = blocks::collect(store, &traces, after)?;
+    let counts = ErasureCounts { entries: tasks.entries(), records: tasks.records(), ..counts };
+    Ok(Some(FoundPerson { person, counts, tasks: Some(tasks) }))
 }
 
 /// Whether only the last step of an erasure is left. A store may then clear the remains of

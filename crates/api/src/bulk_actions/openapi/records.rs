@@ -88,9 +88,10 @@ fn of_all() -> Value {
             of_profiles,
         ),
         "ImportedIssue": outcome(
-            &["created", "updated", "unchanged", "deleted"],
+            &["created", "updated", "unchanged", "deleted", "erased"],
             &[],
             json!({
+                "erased": erased(),
                 "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},
                 "created_at": described(
                     "Only if the time was shifted: the creation time that the issue got.",
@@ -104,12 +105,13 @@ fn of_all() -> Value {
         ),
         "ErrorRecord": error_record(),
         "ErasedRecord": record(
-            "In place of a result or an error that was erased with a person.",
-            &["index", "line", "erased"],
+            "In place of a result that was erased with a person.",
+            &["index", "line", "erased", "outcome"],
             json!({
                 "index": integer(0, "The index of the entry, from 0."),
                 "line": integer(1, "The line of the file, from 1; the element of an array."),
                 "erased": {"const": true},
+                "outcome": {"const": "erased"},
             }),
         ),
         "EntryFault": entry_fault(),
@@ -261,11 +263,18 @@ fn outcome(outcomes: &[&str], ids: &[&str], own: Value) -> Value {
     object(&required, merged([position, own]))
 }
 
+/// Marks the rest of a record.
+fn erased() -> Value {
+    let about = "`true` of a record that was erased with a person; it has nothing of the entry.";
+    described(about, json!({"type": "boolean"}))
+}
+
 fn error_record() -> Value {
     record(
         "An entry that failed, with all of its faults.",
         &["index", "line", "errors"],
         json!({
+            "erased": erased(),
             "index": integer(0, "The index of the entry, from 0."),
             "line": integer(1, "The line of the file, from 1; the element of an array."),
             "core-profile-id": {"description": "The id in the entry."},
@@ -273,9 +282,9 @@ fn error_record() -> Value {
             "id": {"description": "The id in the entry."},
             "errors": {
                 "type": "array",
-                "minItems": 1,
                 "items": schema("EntryFault"),
-                "description": "At most 100 faults; the last one says how many more there are.",
+                "description": "At most 100 faults; the last one says how many more there are. \
+                                None of an erased record.",
             },
             "entry": described("The entry as the caller sent it.", map()),
             "raw": text("Instead of `entry`, the shortened text of an entry that is not a map or \

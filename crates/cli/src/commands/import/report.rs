@@ -126,6 +126,7 @@ async fn totals(
         match read_record::<ResultRecord>(&line)?.outcome.as_str() {
             "unchanged" => totals.unchanged += 1,
             "updated" => totals.updated += 1,
+            "erased" => {}
             _ => totals.created += 1,
         }
     }

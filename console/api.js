@@ -156,7 +156,7 @@ export const isImport = (/** @type {any} */ record) => !("task_id" in record);
 export const nounOf = (/** @type {any} */ record) => (isImport(record) ? "import" : "task");
 export const idOf = (/** @type {any} */ record) => record.task_id ?? record.import_id;
 export const familyOf = (/** @type {string} */ action) =>
-  action.endsWith("_issues") ? "issues" : "identity";
+  /_issues$|^erase_person$/.test(action) ? "issues" : "identity";
 export const imports = (/** @type {string} */ family, rest = "") =>
   v2(`${family}/imports${rest && `/${rest}`}`);
 

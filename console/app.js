@@ -38,6 +38,9 @@ const WITHIN = named(
     "import-faults": ["imports", () => import("./faults.js")],
     faults: ["imports", () => import("./faults.js")],
     person: ["people", () => import("./person.js")],
+    erase: ["people", () => import("./erase.js")],
+    erasure: ["people", () => import("./erase.js")],
+    webhook: ["settings", () => import("./webhook.js")],
   }),
 );
 

@@ -19,7 +19,7 @@ const KINDS = named(
     queue: ["queue", "queues", settings],
     key: ["key", "keys", settings],
     domain: ["domain", "domains", settings],
-    webhook: ["webhook", "webhooks", settings],
+    webhook: ["webhook", "webhooks", (id) => (can("admin") ? `webhook/${id}` : null)],
   }),
 );
 export const ACTIONS = [

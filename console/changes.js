@@ -18,6 +18,7 @@ const ALONE = /** @type {Record<string, string>} */ ({
   create: "created",
   import: "created",
   delete: "deleted",
+  erase: "erased",
 });
 const WORDS = /** @type {Record<string, string>} */ ({
   created: "new",

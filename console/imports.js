@@ -8,7 +8,7 @@ import { fill, h, update } from "./view.js";
 
 const PAGE = 50;
 const FILTERS = {
-  action: Object.keys(ACTIONS),
+  action: [...Object.keys(ACTIONS), "erase_person"],
   status: ["created", "queued", "processing", "completed"],
   outcome: ["succeeded", "completed_with_errors", "failed", "cancelled"],
 };

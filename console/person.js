@@ -1,5 +1,5 @@
 // One person: the core profile, its app profiles, its issues, and a change with its preview.
-import { Refusal, call, can, query, tasks, v1, v2 } from "./api.js";
+import { Refusal, call, can, has, query, tasks, v1, v2 } from "./api.js";
 import { History, goneScreen } from "./history.js";
 import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
 import { write } from "./json.js";
@@ -76,6 +76,10 @@ export default async function person(/** @type {any} */ context) {
       can("write") && [
         button("Change", () => screen.edit()),
         button("Delete", () => screen.remove(stay), { class: "danger" }),
+        has("erasures") &&
+          button("Erase this person…", () => context.go(`erase/${encodeURIComponent(id)}`), {
+            class: "plain",
+          }),
       ],
     ),
     h(

@@ -40,6 +40,15 @@ export const identitiesOf = (/** @type {any} */ profile) =>
         TYPES.indexOf(a[0]) - TYPES.indexOf(b[0]),
     );
 
+/**
+ * What one types to erase a person: an identity that every keyboard has and every font shows, or
+ * the id.
+ */
+export const phraseOf = (/** @type {any} */ profile) =>
+  identitiesOf(profile)
+    .map(([, value]) => String(value))
+    .find((value) => /^[!-~]{1,80}$/.test(value)) ?? String(profile["core-profile-id"]);
+
 /** The filter that a search means: an e-mail address, `type:value`, or a part of the name. */
 export function searchOf(/** @type {string} */ text) {
   if (!text) return {};

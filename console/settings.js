@@ -1,10 +1,15 @@
-// Settings of the domain, for admin keys: the desk, quotas, keys, apps, agents and queues.
-import { call, me, v1 } from "./api.js";
+// Settings of the domain, for admin keys: the desk, quotas, keys, webhooks, agents, apps and
+// queues.
+import { call, has, me, v1 } from "./api.js";
 import { count, size, time } from "./format.js";
-import { button, copy, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
-import { h } from "./view.js";
+import { showSecret } from "./secret.js";
+import { button, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
+import { h, update } from "./view.js";
+import { newWebhook, webhooksTable } from "./webhooks.js";
 
 const DAY_MS = 86400000;
+/** How often the state of the webhooks is asked for. */
+const REFRESH_MS = 5000;
 /** An object lists names that are numbers first; these are not, so "never" is the default. */
 const DAYS = {
   "": "never",
@@ -14,19 +19,22 @@ const DAYS = {
   "365 days": "in a year",
 };
 
-export default async function settings(/** @type {any} */ { signal, reload }) {
+export default async function settings(/** @type {any} */ context) {
+  const { signal, reload } = context;
   const get = (/** @type {string} */ path) => call("GET", v1(path), { signal });
-  const [domain, { keys }, { apps }, { profiles: agents }, { queues }] = await Promise.all([
+  const [domain, { keys }, { apps }, { profiles: agents }, { queues }, hooks] = await Promise.all([
     get("settings"),
     get("keys"),
     get("apps"),
     get("agents?page-size=1000"),
     get("queues"),
+    has("webhooks") && get("webhooks"),
   ]);
   return [
     head(["Settings ", h("span", { class: "number" }, domain.domain)]),
     h("div", { class: "columns" }, deskPart(domain), usagePart(domain)),
     keysPart(keys, reload),
+    hooks && webhooksPart(hooks.webhooks, context),
     h(
       "div",
       { class: "columns" },
@@ -134,16 +142,7 @@ async function newKey(/** @type {()=>void} */ reload) {
     { label: "Create the key", kind: "primary", work },
   );
   if (!made) return;
-  const secret = h("code", { class: "secret", tabindex: 0 }, made.secret);
-  await dialog(
-    "The new key",
-    [
-      h("p", null, "It is shown only now. The server keeps its hash."),
-      secret,
-      button("Copy", () => copy(made.secret, secret)),
-    ],
-    { label: "Close" },
-  );
+  await showSecret("The new key", made.secret, "It is shown only now. The server keeps its hash.");
   reload();
 }
 
@@ -168,6 +167,27 @@ async function revoke(/** @type {any} */ key, /** @type {()=>void} */ reload) {
   if (!done) return;
   notice("the key is revoked");
   reload();
+}
+
+/** The webhooks, whose states are read again and again. */
+function webhooksPart(/** @type {any[]} */ webhooks, /** @type {any} */ { signal, leaving, go }) {
+  const list = h("div");
+  const show = (/** @type {any[]} */ found) =>
+    update(list, found, () =>
+      found.length
+        ? webhooksTable(found)
+        : h("p", { class: "faint" }, "None yet. A webhook posts changes to a program of yours."),
+    );
+  const read = async () =>
+    show((await call("GET", v1("webhooks"), { signal, quiet: true })).webhooks);
+  const timer = setInterval(() => !document.hidden && read().catch(() => {}), REFRESH_MS);
+  leaving(() => clearInterval(timer));
+  show(webhooks);
+  return part(
+    "Webhooks",
+    button("New webhook", () => newWebhook(go)),
+    list,
+  );
 }
 
 /** A button that asks for the fields of a new record, and makes it. */

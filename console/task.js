@@ -139,6 +139,8 @@ class RecordScreen {
     const some = things(failed, "entry", "entries");
     const left = things(failed + unprocessed, "entry", "entries");
     const runs = record.dry_run && has("run") && !record.run_by;
+    if (record.action === "erase_person")
+      return h("a", { class: "button", href: `#/erasure/${idOf(record)}` }, "See the receipt");
     const mends = failed > 0 && { class: `button ${runs ? "" : "primary"}` };
     return [
       runs && known && can("write") && this.runButton(),

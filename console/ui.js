@@ -3,7 +3,10 @@ import { Refusal, faultsOf, screenOf } from "./api.js";
 import { count, short, span, time } from "./format.js";
 import { fill, h } from "./view.js";
 
-/** A button. While its work runs it is disabled, and a refusal is shown as a notice. */
+/**
+ * A button. While its work runs it is disabled, and a refusal is shown as a notice. After that it
+ * has the focus again, which it lost by being disabled.
+ */
 export function button(
   /** @type {any} */ label,
   /** @type {()=>any} */ work,
@@ -12,6 +15,7 @@ export function button(
   const element = h("button", { type: "button", ...props, onclick: run }, label);
   async function run() {
     if (element.disabled) return;
+    const focused = document.activeElement === element;
     element.disabled = true;
     element.setAttribute("aria-busy", "true");
     try {
@@ -21,6 +25,8 @@ export function button(
     } finally {
       element.disabled = false;
       element.removeAttribute("aria-busy");
+      if (focused && document.activeElement === document.body)
+        element.focus({ preventScroll: true });
     }
   }
   return element;
@@ -103,7 +109,7 @@ export const exportLink = (/** @type {string} */ of, /** @type {URLSearchParams}
   h("a", { href: `#/exports?${new URLSearchParams([["of", of], ...params])}` }, "Export");
 
 let fields = 0;
-/** A labelled field. @param {string} label @param {any} input @param {any} [hint] */
+/** A labelled field. @param {any} label @param {any} input @param {any} [hint] */
 export function field(label, input, hint) {
   fields += 1;
   const id = input.id || `field-${fields}`;

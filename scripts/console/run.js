@@ -3,6 +3,7 @@
 // argument names a group of flows, or all; a second one a part of their names.
 import { Browser } from "./browser.js";
 import { access } from "./flows/access.js";
+import { erasures } from "./flows/erasures.js";
 import { exports } from "./flows/exports.js";
 import { faults } from "./flows/faults.js";
 import { first } from "./flows/first.js";
@@ -15,11 +16,23 @@ import { people as ofPeople } from "./flows/people.js";
 import { settings } from "./flows/settings.js";
 import { shell } from "./flows/shell.js";
 import { tasks } from "./flows/tasks.js";
+import { webhooks } from "./flows/webhooks.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
 const GROUPS = {
-  acts: [...access, ...ofIssues, ...ofPeople, ...files, ...tasks, ...faults, ...log, ...settings],
+  acts: [
+    ...access,
+    ...ofIssues,
+    ...ofPeople,
+    ...erasures,
+    ...files,
+    ...tasks,
+    ...faults,
+    ...log,
+    ...settings,
+    ...webhooks,
+  ],
   reads: [...first, ...long, ...exports, ...shell, ...looks],
   times,
 };
@@ -45,9 +58,28 @@ try {
   const [{ "core-profile-id": person }] = (
     await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")
   ).core_profiles;
+  // The author of some issues.
+  await server.task("identity", "create_core_profiles", [
+    { identities: [{ email: "ada49@example.org" }] },
+  ]);
+  const [{ "core-profile-id": author }] = (
+    await server.call("GET", "v2/acme/identity/core_profiles?identity=email:ada49@example.org")
+  ).core_profiles;
+  const erased = await server.call("POST", "v1/acme/erasures", {
+    identity: "email:p6@example.org",
+  });
+  await server.call("GET", `v2/acme/issues/bulk_actions/${erased.task_id}?wait=60`);
+  const webhook = await server.call("POST", "v1/acme/webhooks", {
+    url: `${server.url}/no-receiver`,
+    resources: ["agent"],
+  });
+  await server.call("POST", "v1/acme/agents", { name: "Mary Shaw", email: "mary@example.org" });
   const world = {
     server,
     browser,
+    author,
+    erased,
+    webhook,
     hostile,
     faulty,
     person,

@@ -47,6 +47,7 @@ export class Server {
       "0",
       "--trusted-proxy",
       "127.0.0.1",
+      "--webhook-allow-private",
       ...flags,
     ];
     this.process = spawn(program, args, { env: clean, stdio: ["ignore", "ignore", "pipe"] });

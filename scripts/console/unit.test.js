@@ -5,7 +5,7 @@ import { customField, fieldName, likely } from "../../console/fields.js";
 import { ChangeRows } from "../../console/change_rows.js";
 import { compact, count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
-import { patchOf, searchOf } from "../../console/profile.js";
+import { patchOf, phraseOf, searchOf } from "../../console/profile.js";
 import { groupOf, placeOf, valueAt, withValue } from "../../console/pointer.js";
 import { Track, visible } from "../../console/list.js";
 import { cellsOf, lastRecord } from "../../console/rows.js";
@@ -106,6 +106,14 @@ test("a search is an identity or a part of the name", () => {
   assert.deepEqual(searchOf("a,b@x.y"), { identity: [{ email: "a,b@x.y" }] });
   assert.deepEqual(searchOf("planet:x"), { name: "planet:x" });
   assert.deepEqual(searchOf(""), {});
+});
+
+test("to erase a person one types an identity that a keyboard has, or the id", () => {
+  const phrase = (...identities) => phraseOf({ identities, "core-profile-id": "17" });
+  assert.equal(phrase({ uid: "u 1" }, { email: "a@b.c" }), "a@b.c");
+  assert.equal(phrase({ uid: "u-1" }, { email: "ä@b.c" }), "u-1");
+  assert.equal(phrase({ uid: "\u202Egnp" }, { uid: "x".repeat(81) }), "17");
+  assert.equal(phrase(), "17");
 });
 
 test("what a file holds is told by its columns or members", () => {

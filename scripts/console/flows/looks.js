@@ -22,7 +22,7 @@ const PATIENCE = process.env.CI || process.env.CASELOAD_CHECK_SLOW ? 5 : 2;
 /** Screens that say so if a domain has nothing. */
 const EMPTY = ["overview", "issues", "people", "imports", "activity", "exports", "settings"];
 
-const screens = ({ faulty, hostile, person }) => [
+const screens = ({ faulty, hostile, person, author, erased, webhook }) => [
   "overview",
   "issues",
   "issue/1",
@@ -30,6 +30,10 @@ const screens = ({ faulty, hostile, person }) => [
   "people",
   "people?q=nobody-has-this",
   `person/${person}`,
+  `erase/${author}`,
+  `erasure/${erased.task_id}`,
+  `task/issues/${erased.task_id}`,
+  `webhook/${webhook.id}`,
   "imports",
   "new-import",
   "activity",
@@ -90,6 +94,27 @@ const open = {
     "settings",
     (page) => page.getByRole("button", { name: "New key" }).click(),
     "dialog[open]",
+  ],
+  "a new webhook": [
+    "settings",
+    (page) => page.getByRole("button", { name: "New webhook" }).click(),
+    "dialog[open]",
+  ],
+  "a replay": [
+    "WEBHOOK",
+    async (page) => {
+      await page.getByRole("button", { name: "Replay…" }).click();
+      await page.getByLabel("From", { exact: true }).selectOption("after");
+    },
+    "dialog[open]",
+  ],
+  "a new secret": [
+    "WEBHOOK",
+    async (page) => {
+      await page.getByRole("button", { name: "New secret…" }).click();
+      await page.getByRole("button", { name: "Make a new secret" }).click();
+    },
+    "dialog[open] .secret",
   ],
   "a change of a person": [
     "PERSON",
@@ -166,7 +191,7 @@ export const looks = [
   ...["light", "dark"].map((theme) => [
     `axe finds nothing in what opens on the screens, and in an empty domain, ${theme}`,
     async (world) => {
-      const { server, browser, faulty, person } = world;
+      const { server, browser, faulty, person, webhook } = world;
       const page = await world.open({ theme, init: () => delete globalThis.showSaveFilePicker });
       const begin = page.url().split("#")[0];
       for (const [name, [screen, act, there]] of Object.entries(open)) {
@@ -174,6 +199,7 @@ export const looks = [
         await page.getByText("This address names no screen").waitFor();
         const path = screen
           .replace("PERSON", `person/${person}`)
+          .replace("WEBHOOK", `webhook/${webhook.id}`)
           .replace("FAULTS", `faults/identity/${faulty.task_id}`)
           .replace("TASK", `task/identity/${faulty.task_id}`);
         await page.goto(`${begin}#/${path}`);

@@ -205,7 +205,7 @@ export const people = [
       await page.locator(".issue-row").first().waitFor();
       await keys(page, "j", "Enter");
       await page.locator("dl").first().waitFor();
-      assert.equal(await page.getByRole("button", { name: /Change|Delete/ }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: /Change|Delete|Erase/ }).count(), 0);
     },
   ],
 ];

@@ -2,7 +2,7 @@
 //! so that a console and a server of neighbouring versions understand each other.
 
 /// The routes by which an ability is known, and its name.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 9] = [
     ("profiles", "/v2/{domain}/identity/core_profiles"),
     ("counts", "/v1/{domain}/issues/counts"),
     ("fault-summary", "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary"),
@@ -11,6 +11,7 @@ const NAMED: [(&str, &str); 8] = [
     ("run", "/v2/{domain}/identity/bulk_actions/{task_id}/run"),
     ("changes", "/v1/{domain}/changes"),
     ("erasures", "/v1/{domain}/erasures"),
+    ("webhooks", "/v1/{domain}/webhooks"),
 ];
 
 /// The names of the abilities that this server has.

@@ -40,6 +40,7 @@ static FILES: &[(&str, &[u8])] = files! {
     "charts.js"
     "download.js"
     "drafts.js"
+    "erase.js"
     "exports.js"
     "fault_groups.js"
     "faults.js"
@@ -63,6 +64,7 @@ static FILES: &[(&str, &[u8])] = files! {
     "profile.js"
     "read_options.js"
     "rows.js"
+    "secret.js"
     "settings.js"
     "style.css"
     "task.js"
@@ -70,6 +72,8 @@ static FILES: &[(&str, &[u8])] = files! {
     "upload.js"
     "view.js"
     "warnings.js"
+    "webhook.js"
+    "webhooks.js"
 };
 
 /// The page: the only file whose text is completed.

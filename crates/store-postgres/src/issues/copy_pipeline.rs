@@ -83,7 +83,9 @@ impl<'c> CopyPipeline<'c> {
         self.send_with_issues(statements.add(self.client, rows).boxed())
     }
 
-    /// Sends a statement that belongs to the issues at the same time.
+    /// Sends a statement that belongs to the issues at the same time. Its answer is read by
+    /// [`CopyPipeline::end`] alone, so no other answer is awaited before that, except together
+    /// with it.
     pub(super) fn send_with_issues(
         &mut self,
         mut sent: BoxFuture<'c, Result<(), StoreError>>,

@@ -198,6 +198,9 @@ impl<'c> Import<'c> {
         let Self { clock, pipeline, now, .. } = self;
         let (changes, names) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.names));
         pipeline.send_all().await?;
+        // Before the names are sent: while their answer, a row for each, is not read, the
+        // connection reads no other one.
+        let update = client.prepare(UPDATE_CLOCK).await?;
         let before = clock.last_change;
         let names = names.timed(|| clock.change_time(*now));
         if clock.last_change == before {
@@ -216,7 +219,6 @@ impl<'c> Import<'c> {
         } else {
             Deltas::of_new(domain, changes)?
         };
-        let update = client.prepare(UPDATE_CLOCK).await?;
         let (last_id, last_app) =
             (imported.last_issue_id as i64, imported.next_publish_number as i64 - 1);
         let created_at = imported.taken_timestamps.max_created_at().unwrap_or_default().0;

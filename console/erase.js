@@ -12,7 +12,7 @@ const WAIT_SECONDS = 20;
 const AGAIN_MS = 1500;
 /** Ids that are shown of one kind. The receipt has all. */
 const IDS_MAX = 100;
-/** What can become of the issues: the word for the server, the choice, and what it means. */
+/** The ends that issues can have: the word for the server, the choice, and its meaning. */
 const CHOICES = [
   [
     "redact",

@@ -138,7 +138,7 @@ class WebhookScreen {
       {
         [OLDEST]: "the oldest stored change",
         after: "the change after a position",
-        [LATEST]: "the next change (what was not delivered is left out)",
+        [LATEST]: "the next change (those not delivered are left out)",
       },
       { value: position ? "after" : OLDEST },
     );

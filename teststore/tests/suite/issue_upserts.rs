@@ -285,7 +285,7 @@ pub(crate) async fn an_edit_meets_a_replacement_before_or_after_it(store: Arc<dy
     assert_sound(&store).await;
 }
 
-/// Two edits that waited for the same replacement must not both change what they read then.
+/// Two edits that waited for the same replacement must not both change the same version.
 pub(crate) async fn edits_that_wait_for_a_replacement_change_the_new_issue(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let id = create(&store, &acme, &[("message-body", "x")]).await;

@@ -33,7 +33,7 @@ pub(crate) async fn create(
     let (asked, wrong) = read_erasure(&fields.pairs);
     let access = Action::ErasePerson.access_of(asked.dry_run);
     caller.require(access, "erasing a person")?;
-    let content = content(&fields.pairs);
+    let content = content("erasing a person", &fields.pairs);
     faults.extend(fields.faults);
     faults.extend(wrong.into_iter().map(Fault::from));
     Problem::check(faults)?;
@@ -60,16 +60,7 @@ pub(crate) async fn create(
         let body = memory.hold(shown(&found));
         return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
     }
-    let person = found.person;
-    let block = Erasure { person, issues }.block();
-    let new = new_task(&state, &caller, Action::ErasePerson)?;
-    let content_length = Some(block.bytes.len() as u64);
-    let command = CreateTask {
-        total: 1,
-        blocks: vec![pack_block(&block)?],
-        origin: TaskOrigin { content_length, ..new.origin },
-        ..new
-    };
+    let command = task_of(&state, &caller, &Erasure { person: found.person, issues })?;
     accept(&state, &caller, command, key.map(|key| (key, content))).await
 }
 
@@ -93,9 +84,23 @@ async fn find(state: &AppState, request: FindPerson) -> Result<FoundPerson, Prob
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, nobody))
 }
 
-fn content(pairs: &[(String, String)]) -> [u8; 32] {
+/// The task of an erasure.
+pub(crate) fn task_of(
+    state: &AppState,
+    caller: &Caller,
+    erasure: &Erasure,
+) -> Result<CreateTask, Problem> {
+    let block = erasure.block();
+    let new = new_task(state, caller, Action::ErasePerson)?;
+    let content_length = Some(block.bytes.len() as u64);
+    let origin = TaskOrigin { content_length, ..new.origin };
+    Ok(CreateTask { total: 1, blocks: vec![pack_block(&block)?], origin, ..new })
+}
+
+/// The hash by which a repeat of a request for `work` is known.
+pub(crate) fn content(work: &str, pairs: &[(String, String)]) -> [u8; 32] {
     let fields = in_one_spelling(pairs);
     let parts = fields.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
-    let parts: Vec<&[u8]> = [b"erasing a person".as_slice()].into_iter().chain(parts).collect();
+    let parts: Vec<&[u8]> = [work.as_bytes()].into_iter().chain(parts).collect();
     idempotency::content_hash(&parts)
 }

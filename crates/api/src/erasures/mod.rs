@@ -5,4 +5,4 @@
 mod create;
 pub(crate) mod openapi;
 
-pub(crate) use create::create;
+pub(crate) use create::{content, create, task_of};

@@ -8,15 +8,13 @@ use axum::response::Response;
 use caseload_model::erasure::{
     Erasure, IssuesOfErased, Person, Redaction, RequestedRedaction, Selector, read_redactions,
 };
-use caseload_model::issue::write::in_one_spelling;
 use caseload_model::key::Access;
-use caseload_model::task::{Action, TaskOrigin};
 use caseload_store::{
-    CreateTask, FindMessages, FindPerson, Redact, RedactionCommand, RedactionTarget, StoreError,
-    pack_block,
+    FindMessages, FindPerson, Redact, RedactionCommand, RedactionTarget, StoreError,
 };
 
-use crate::bulk_actions::{log_queue_full, new_task};
+use crate::bulk_actions::log_queue_full;
+use crate::erasures::{content, task_of};
 use crate::http::auth::Caller;
 use crate::http::form::{self, NoFiles};
 use crate::http::idempotency;
@@ -38,7 +36,7 @@ pub(crate) async fn create(
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let (fields, _, _memory) = form::read(&state, &caller, request, NoFiles).await?;
     let (asked, wrong) = read_redactions(&fields.pairs);
-    let content = content(&fields.pairs);
+    let content = content("redacting", &fields.pairs);
     faults.extend(fields.faults);
     faults.extend(wrong.into_iter().map(Fault::from));
     Problem::check(faults)?;
@@ -122,7 +120,10 @@ async fn target(
             found => found.map(RedactionTarget::IssuesOf),
         },
         Redaction::User(selector) => match person(state, caller, selector).await? {
-            Ok(person) => Ok(RedactionTarget::User(Box::new(erasure(state, caller, person)?))),
+            Ok(person) => {
+                let erasure = Erasure { person, issues: IssuesOfErased::Redacted };
+                Ok(RedactionTarget::User(Box::new(task_of(state, caller, &erasure)?)))
+            }
             Err(why) => Err(why),
         },
     };
@@ -152,20 +153,4 @@ async fn person(
         }
         Err(other) => Err(other.into()),
     }
-}
-
-/// The task that erases a person.
-fn erasure(state: &AppState, caller: &Caller, person: Person) -> Result<CreateTask, Problem> {
-    let block = Erasure { person, issues: IssuesOfErased::Redacted }.block();
-    let new = new_task(state, caller, Action::ErasePerson)?;
-    let content_length = Some(block.bytes.len() as u64);
-    let origin = TaskOrigin { content_length, ..new.origin };
-    Ok(CreateTask { total: 1, blocks: vec![pack_block(&block)?], origin, ..new })
-}
-
-fn content(pairs: &[(String, String)]) -> [u8; 32] {
-    let fields = in_one_spelling(pairs);
-    let parts = fields.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
-    let parts: Vec<&[u8]> = [b"redacting".as_slice()].into_iter().chain(parts).collect();
-    idempotency::content_hash(&parts)
 }

@@ -7,6 +7,7 @@
 mod cluster;
 mod database;
 pub mod nodes;
+pub mod rows;
 mod server;
 mod template;
 

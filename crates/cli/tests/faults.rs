@@ -14,11 +14,11 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Server, Workdir, exists, profiles};
@@ -29,6 +29,7 @@ const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
+const ERASURES: &str = "/v1/acme/erasures";
 const ENTRIES: usize = 4000;
 
 /// A disk fault: which calls fail, with which error, and on which file of the store.
@@ -85,7 +86,8 @@ fn shim() -> &'static Path {
 
 /// A server with the shim preloaded.
 fn fragile(workdir: &Workdir, key: String) -> Server<'_> {
-    let mut command = workdir.caseload(&["serve", "--rate-limit", "0", "--listen", "127.0.0.1:0"]);
+    let args = ["serve", "--rate-limit", "0", "--listen", "127.0.0.1:0", "--webhook-allow-private"];
+    let mut command = workdir.caseload(&args);
     command.env("LD_PRELOAD", shim()).env("STORE_FAULT", workdir.path("fault"));
     Server::spawn(workdir, key, command)
 }
@@ -321,6 +323,164 @@ fn a_disk_that_is_full_in_the_middle_of_an_upload_refuses_it_and_no_import_is_ma
     assert_eq!((again.status, &again.json()["counts"]["total"]), (201, &60_000.into()));
     server.kill();
     workdir.good(&["check"]);
+}
+
+/// Asks for the erasure of the person with this uid.
+fn erase(server: &Server<'_>, uid: &str, more: &str) -> Answer {
+    let head = "Content-Type: application/x-www-form-urlencoded\r\n";
+    http(server, "POST", ERASURES, head, format!("identity=uid:{uid}{more}").as_bytes())
+}
+
+/// The task of an erasure.
+fn erasure(server: &Server<'_>, id: &str) -> Value {
+    let answer = http(server, "GET", &format!("/v2/acme/issues/bulk_actions/{id}"), "", b"");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let task = answer.json();
+    assert_ne!(task["outcome"], "failed", "a disk fault must not fail an erasure: {task}");
+    task
+}
+
+/// An erasure that meets a disk fault: in its middle, or, if it waits for another task, before its
+/// first step. The server is killed while the fault lasts, or goes on after it.
+fn erase_under(fault: Fault, waits: bool, is_killed: bool) {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme", "--access", "admin"]);
+    let key = key.trim().to_owned();
+    let mut server = fragile(&workdir, key.clone());
+    until_ready(&server, 200);
+    let made = accepted(&server, "made", ENTRIES);
+    completed(&server, &made, ENTRIES);
+    // No other uid begins with it.
+    let uid = format!("made-{}", ENTRIES - 1);
+    let promised = erase(&server, &uid, "&dry_run=true").json()["counts"].clone();
+    assert_eq!((&promised["core_profiles"], &promised["records"]), (&1.into(), &1.into()));
+    if waits {
+        accepted(&server, "running", ENTRIES);
+    }
+    let begun = erase(&server, &uid, "");
+    fault.begin(&workdir);
+    let id = task_id(&begun);
+    until_ready(&server, 503);
+    if fault.suffix == ".db-wal" {
+        assert_unavailable(&erase(&server, "made-1", ""));
+    }
+    assert_eq!(erase(&server, "made-1", "&dry_run=true").status, 200, "reading goes on");
+    std::thread::sleep(Duration::from_millis(300));
+    let is_done = erasure(&server, &id)["counts"]["succeeded"] == 1;
+    assert!(!(is_done && waits), "{fault:?}: it waits");
+    if is_killed {
+        server.kill();
+        fault.end(&workdir);
+        workdir.good(&["check"]);
+        server = fragile(&workdir, key);
+    } else {
+        fault.end(&workdir);
+    }
+    until_ready(&server, 200);
+    until("the erasure completes", || erasure(&server, &id)["status"] == "completed");
+    let path = format!("/v2/acme/issues/bulk_actions/{id}/results?format=jsonl");
+    let receipts = unchunked(&http(&server, "GET", &path, "", b"").body);
+    let receipts: Vec<Value> =
+        receipts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [receipt] = &receipts[..] else { panic!("one receipt: {receipts:?}") };
+    assert_eq!(receipt["counts"], promised, "{fault:?}: everything is counted once");
+    let lines = results(&server, &made).filter(|record| record["erased"] == true).count();
+    assert_eq!(lines, 1);
+    assert_eq!(erase(&server, &uid, "&dry_run=true").status, 404);
+    let (status, _) = server.terminate();
+    assert!(status.success(), "{status}");
+    let others = usize::from(waits);
+    sound(&workdir, 2 + others, ENTRIES * (1 + others) - 1);
+}
+
+#[test]
+fn an_erasure_waits_while_the_disk_fails_and_goes_on_afterwards() {
+    let database = Fault { suffix: "caseload.db", ..FAULTS[0] };
+    for fault in FAULTS.into_iter().chain([database]) {
+        for (waits, is_killed) in [(true, false), (false, true)] {
+            erase_under(fault, waits, is_killed);
+        }
+    }
+}
+
+/// The id of a delivery and the positions of its changes.
+type Taken = (String, Vec<u64>);
+
+/// A receiver of webhooks: its address, and the deliveries that it took.
+fn receiver() -> (String, Arc<Mutex<Vec<Taken>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let taken: Arc<Mutex<Vec<Taken>>> = Arc::default();
+    let all = taken.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut id, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                stream.read_line(&mut line).unwrap();
+                match line.trim().split_once(": ") {
+                    Some(("webhook-id", value)) => value.clone_into(&mut id),
+                    Some(("content-length", value)) => length = value.parse().unwrap(),
+                    None if line.trim().is_empty() => break,
+                    _ => {}
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            let changes = body["changes"].as_array().unwrap().iter();
+            let position = |change: &Value| change["position"].as_str().unwrap().parse().unwrap();
+            all.lock().unwrap().push((id, changes.map(position).collect()));
+            let answer = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+            stream.get_mut().write_all(answer).unwrap();
+        }
+    });
+    (url, taken)
+}
+
+#[test]
+fn a_webhook_waits_while_the_disk_is_full_and_gets_each_change_in_order_afterwards() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme", "--access", "admin"]);
+    let server = fragile(&workdir, key.trim().to_owned());
+    until_ready(&server, 200);
+    let (url, taken) = receiver();
+    server.good(&["webhook", "create", &url, "--resource", "core_profile"]);
+    let made = accepted(&server, "made", ENTRIES);
+    until("a delivery comes", || !taken.lock().unwrap().is_empty());
+    FAULTS[0].begin(&workdir);
+    until_ready(&server, 503);
+    // A delivery may have been under way. No other one begins: no lease can be stored.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = taken.lock().unwrap().len();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(taken.lock().unwrap().len(), before, "a delivery without a lease");
+    FAULTS[0].end(&workdir);
+    until_ready(&server, 200);
+    completed(&server, &made, ENTRIES);
+    let last = || taken.lock().unwrap().last().unwrap().1.last().copied();
+    let log = server.good(&["changes", "--resource", "core_profile", "--json"]);
+    let line = |line: &str| -> Value { serde_json::from_str(line).unwrap() };
+    let position = |change: Value| change["position"].as_str().unwrap().parse().unwrap();
+    let logged: Vec<u64> = log.lines().map(line).map(position).collect();
+    assert_eq!(logged.len(), ENTRIES);
+    until("the last change comes", || last() == logged.last().copied());
+    let mut got: Vec<Taken> = Vec::new();
+    for (id, positions) in taken.lock().unwrap().clone() {
+        // A repeat may have further changes, and is then another message.
+        if let Some((first, old)) = got.pop_if(|(_, old)| old[0] == positions[0]) {
+            assert_eq!(first == id, old == positions, "the same changes have the same id");
+        }
+        got.push((id, positions));
+    }
+    let got: Vec<u64> = got.into_iter().flat_map(|(_, positions)| positions).collect();
+    assert!(got == logged, "{} changes of {}, each once and in order", got.len(), logged.len());
+    let (status, _) = server.terminate();
+    assert!(status.success(), "{status}");
+    sound(&workdir, 1, ENTRIES);
 }
 
 /// The ids in the results of a task, in order.

@@ -25,12 +25,14 @@ use crate::suite::support::{
     NOW, assert_sound, chunk, domain, errors, later, results, task_of, uid,
 };
 
-const LEASE_MS: i64 = 30_000;
+pub(super) const LEASE_MS: i64 = 30_000;
 /// How long a task may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Repeats a command until the database can be reached.
-async fn insist<T>(command: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+pub(super) async fn insist<T>(
+    command: impl AsyncFn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     loop {
         match command().await {
             Err(StoreError::Unreachable(_)) => {}

@@ -5,6 +5,7 @@
 mod cutter;
 mod database;
 mod distribution;
+mod erasures;
 mod issues;
 mod lost_connections;
 mod people;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caseload_model::erasure::IssuesOfErased;
-use caseload_store::unpack_block;
+use caseload_teststore::rows::readable;
 use rusqlite::Connection;
 
 use super::deletions::{Place, queries};
@@ -14,8 +14,6 @@ use super::suite::support::{NOW, assert_sound, domain};
 use super::{columns_of, columns_there};
 use crate::database::Database;
 
-/// The first bytes of every compressed block.
-const FRAME_BEGIN: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Tables whose rows are of one record each, or blocks.
 const OF_RECORDS: [&str; 11] = [
     "core_profiles",
@@ -57,21 +55,6 @@ async fn dump(place: &Place) -> Rows {
             all
         }
     }
-}
-
-/// The text of a row, with the bytes that it has as hexadecimal digits, and the blocks in them.
-fn readable(row: &str) -> String {
-    let mut all = row.to_lowercase();
-    for digits in row.split(|c: char| !c.is_ascii_hexdigit()).filter(|run| run.len() >= 8) {
-        let pair = |n: usize| u8::from_str_radix(digits.get(n..n + 2)?, 16).ok();
-        let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(pair).collect();
-        all.push_str(&String::from_utf8_lossy(&bytes).to_lowercase());
-        if bytes.starts_with(&FRAME_BEGIN) {
-            let text = unpack_block(&bytes).unwrap();
-            all.push_str(&String::from_utf8_lossy(&text).to_lowercase());
-        }
-    }
-    all
 }
 
 /// How many rows of each table have a text.

@@ -37,7 +37,7 @@ pub(super) fn reading(domain: &Domain, after: u64, changes_max: usize) -> ReadCh
 }
 
 /// The log after a position, read page by page.
-pub(super) async fn follow(
+pub(crate) async fn follow(
     store: &Arc<dyn Store>,
     domain: &Domain,
     mut after: u64,

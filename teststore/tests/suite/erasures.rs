@@ -30,7 +30,7 @@ pub(crate) const WORD: &str = "vanishing";
 /// The same of another person.
 pub(crate) const OTHER: &str = "staying";
 const PEOPLE: usize = 40;
-const ADDRESS: &str = "vanishing@example.org";
+pub(crate) const ADDRESS: &str = "vanishing@example.org";
 
 fn profile(word: &str, n: usize) -> Value {
     json!({
@@ -69,8 +69,14 @@ fn words() -> impl Iterator<Item = (usize, String)> {
 
 /// Fills a domain with records of many people, each in all places in which a person may be.
 pub(crate) async fn fill_with_people(store: &Arc<dyn Store>, domain: &Domain) {
+    fill_with(store, domain, &words().collect::<Vec<_>>()).await;
+}
+
+/// Does the same with these people: their numbers and words. [`WORD`] and [`OTHER`] follow each
+/// other.
+pub(crate) async fn fill_with(store: &Arc<dyn Store>, domain: &Domain, people: &[(usize, String)]) {
     let of_all = |entry: &dyn Fn(&str, usize) -> Value| -> Vec<String> {
-        words().map(|(n, word)| entry(&word, n).to_string()).collect()
+        people.iter().map(|(n, word)| entry(word, *n).to_string()).collect()
     };
     run(store, domain, "people", Action::CreateCoreProfiles, &of_all(&profile)).await;
     let get = |line: &String| json!({"core-profile-id": profile_id(line)}).to_string();
@@ -102,7 +108,9 @@ pub(crate) async fn fill_with_people(store: &Arc<dyn Store>, domain: &Domain) {
     let lines = of_all(&profile);
     let command = task_of(domain, "dry", Action::UpsertCoreProfiles, &lines, 7);
     run_command(store, CreateTask { dry_run: true, ..command }, NOW).await;
-    for (task_id, lines) in [("upload", &lines[4..8]), ("other-upload", &lines[8..12])] {
+    let end = 1 + people.iter().position(|(_, word)| word == WORD).unwrap();
+    let (some, others) = (end.saturating_sub(4)..end, end..lines.len().min(end + 4));
+    for (task_id, lines) in [("upload", &lines[some]), ("other-upload", &lines[others])] {
         let blocks = vec![pack_block(&block(lines, 0)).unwrap()];
         let (key, task_id, domain) = (None, task_id.to_owned(), domain.id);
         store.stage_payload(StagePayload { key, domain, task_id, blocks, now: NOW }).await.unwrap();

@@ -35,7 +35,7 @@ fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-pub(super) fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
+pub(crate) fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     WriteOrigin {
         key: None,
         request_id: None,
@@ -58,13 +58,13 @@ pub(crate) async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fiel
     made.location.rsplit('/').next().unwrap().parse().unwrap()
 }
 
-pub(super) fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
+pub(crate) fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
     let (request, faults) = read_message(&pairs(fields));
     assert_eq!(faults, []);
     AddMessage { origin: origin(domain, NOW), issue_id, request, attachments: Vec::new() }
 }
 
-pub(super) fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
+pub(crate) fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
     let (request, faults) = read_edit(&pairs(fields));
     assert_eq!(faults, []);
     EditIssue { origin: origin(domain, NOW), issue_id, request }

@@ -5,6 +5,8 @@
 
 mod bulk;
 mod capacity;
+mod changes;
+mod erasure;
 mod figures;
 mod files;
 mod import;
@@ -39,6 +41,11 @@ usage:
   bench postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]
                                imports, servers, lists and claims on PostgreSQL: that of
                                TEST_DATABASE_URL, or one that scripts/with-postgres starts
+  bench changes [TASKS] [ROUNDS]
+                               the log of changes after TASKS tasks of 10,000 profile creations:
+                               reading it, a follower, a webhook, and 1,000 waiting followers
+  bench erasure [TASKS]        erasures among TASKS times 10,000 issues and as many profiles, and
+                               how they slow small writes
   bench capacity [ROUNDS]      the cost of each call on PostgreSQL, and on a coordinator with one
                                and two workers of the extension Citus, which must be installed";
 
@@ -56,6 +63,11 @@ async fn main() -> Result<()> {
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("postgres") => postgres::measure(&args[1..]).await,
         Some("capacity") => capacity::measure(rounds(3)?).await,
+        Some("changes") => {
+            let tasks = rounds(6)?;
+            changes::measure(tasks, args.get(2).map_or(Ok(5), |text| text.parse())?).await
+        }
+        Some("erasure") => erasure::measure(rounds(10)?).await,
         Some("memory") => memory::measure().await,
         Some("issues-store") => {
             let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };

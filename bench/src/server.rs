@@ -56,8 +56,13 @@ impl Store {
 
     /// Creates a domain; returns a write key for it.
     pub fn domain(&self, name: &str) -> Result<String> {
+        self.domain_with(name, "write")
+    }
+
+    /// The same with a key of this access.
+    fn domain_with(&self, name: &str, access: &str) -> Result<String> {
         self.run(&["domain", "create", name])?;
-        let key = self.run(&["key", "create", "--domain", name])?;
+        let key = self.run(&["key", "create", "--domain", name, "--access", access])?;
         Ok(key.trim().to_owned())
     }
 
@@ -163,7 +168,7 @@ impl Drop for Process {
     }
 }
 
-/// A server with an empty domain `bench` and a write key for it.
+/// A server with an empty domain `bench` and a key for it.
 #[derive(Debug)]
 pub struct Server {
     pub url: String,
@@ -173,10 +178,16 @@ pub struct Server {
 }
 
 impl Server {
+    /// With a write key.
     pub fn start() -> Result<Self> {
+        Self::start_with("write", &[])
+    }
+
+    /// With a key of this access, and with more arguments.
+    pub fn start_with(access: &str, arguments: &[&str]) -> Result<Self> {
         let store = Store::new()?;
-        let key = store.domain("bench")?;
-        let process = store.serve()?;
+        let key = store.domain_with("bench", access)?;
+        let process = Store::serve_at(&store.location, arguments, Box::new(std::io::sink()))?;
         Ok(Self { url: process.url.clone(), key, process, _store: store })
     }
 

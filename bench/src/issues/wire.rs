@@ -7,13 +7,21 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::figures::real;
+use crate::figures::{quantile, real};
+use bench::server::Server;
 
 /// The server to send requests to.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: String,
     pub(crate) key: String,
+}
+
+impl Target {
+    pub(crate) fn of(server: &Server) -> Self {
+        let address = server.url.trim_start_matches("http://").to_owned();
+        Self { address, key: server.key.clone() }
+    }
 }
 
 pub(crate) struct Connection {
@@ -87,6 +95,15 @@ impl Connection {
     }
 }
 
+/// Creates a small issue in the domain `bench`; returns its id.
+pub(crate) async fn create_issue(connection: &mut Connection) -> Result<String> {
+    let form = "message-body=It+did+not+arrive&email=writer%40example.org";
+    let (status, body) = connection.post("/v1/bench/issues", form).await?;
+    ensure!(status == 201, "a creation answered {status}: {}", String::from_utf8_lossy(&body));
+    let issue: serde_json::Value = serde_json::from_slice(&body)?;
+    Ok(issue["id"].as_str().context("an issue without an id")?.to_owned())
+}
+
 /// Makes the path of request number `n`.
 pub(crate) type Path = std::sync::Arc<dyn Fn(usize) -> String + Send + Sync>;
 
@@ -100,8 +117,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn at(&self, share: f64) -> f64 {
-        let last = self.times.len().saturating_sub(1);
-        self.times.get((real(last) * share) as usize).copied().unwrap_or(f64::NAN)
+        quantile(&self.times, share)
     }
 }
 

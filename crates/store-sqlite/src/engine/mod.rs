@@ -74,6 +74,10 @@ impl Engine {
             presence::report_lax_modes(path);
         }
         prepare(&first)?;
+        if mode == OpenMode::Server {
+            // After a crash it may have a person who was erased.
+            empty_log(&first)?;
+        }
         let gauges = Arc::new(Gauges::default());
         let checkpointer = Checkpointer::start(path, gauges.clone())?;
         let signal = checkpointer.signal();

@@ -339,3 +339,20 @@ async fn the_log_is_bounded_while_the_writer_is_always_busy() {
     assert!(longest < 256 << 20, "{longest} bytes");
     assert_eq!(numbers(&engine).await, [0, 1, 2, 3]);
 }
+
+/// The log of a server that was killed may have pages with rows that an erasure has removed.
+#[tokio::test]
+async fn a_server_empties_the_log_of_one_that_was_killed() {
+    let (engine, folder) = engine();
+    add(&engine, 1).await.unwrap();
+    let killed = tempfile::tempdir().unwrap();
+    for name in ["caseload.db", "caseload.db-wal"] {
+        std::fs::copy(folder.path().join(name), killed.path().join(name)).unwrap();
+    }
+    let log = killed.path().join("caseload.db-wal");
+    assert!(log.metadata().unwrap().len() > 0, "the write is in the log");
+    let path = killed.path().join("caseload.db");
+    let next = Engine::open(&path, OpenMode::Server, |_| Ok(()), None).unwrap();
+    assert_eq!(log.metadata().unwrap().len(), 0);
+    assert_eq!(numbers(&next).await, [1]);
+}

@@ -9,7 +9,7 @@ use caseload_model::ids::DomainId;
 use rusqlite::Connection;
 
 use super::engine::{Engine, Weight, WriteContext, empty_log};
-use super::leftovers::{SecureDelete, clear_step, has_page_table, rewrite};
+use super::leftovers::{SecureDelete, WRITTEN_PAGES, clear_pages, find, has_page_table, rewrite};
 use crate::Fault;
 use crate::tx::DomainTx;
 use caseload_store::admin::{ENTRY_TABLES, removal_step};
@@ -56,8 +56,12 @@ async fn clear_remains(engine: &Engine) -> Result<(), Fault> {
     }
     let mut next = Some(1);
     while let Some(from) = next {
-        let clear = move |conn: &Connection, _: &WriteContext<'_>| clear_step(conn, from);
-        next = engine.write_in(NO_DOMAIN, Weight::Long, clear).await?;
+        let found = engine.read(move |conn| find(conn, from)).await?;
+        for pages in found.pages.chunks(WRITTEN_PAGES).map(<[u32]>::to_vec) {
+            let clear = move |conn: &Connection, _: &WriteContext<'_>| clear_pages(conn, &pages);
+            engine.write_in(NO_DOMAIN, Weight::Long, clear).await?;
+        }
+        next = found.next;
     }
     Ok(())
 }
@@ -82,7 +86,9 @@ pub(super) fn finish_removals_alone(conn: &Connection) -> Result<(), Fault> {
     }
     while let Some(from) = next {
         let tx = in_transaction()?;
-        next = clear_step(conn, from)?;
+        let found = find(conn, from)?;
+        clear_pages(conn, &found.pages)?;
+        next = found.next;
         tx.commit()?;
     }
     if empty_log(conn)? {

@@ -65,6 +65,17 @@ fn having(rows: &Rows, text: &str) -> BTreeMap<String, usize> {
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
+/// The files of a store in a folder that have a text anywhere.
+fn files_with(place: &Place, text: &str) -> Vec<String> {
+    let Place::Folder(folder) = place else { return Vec::new() };
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let found = files.filter(|path| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+    });
+    found.map(|path| path.display().to_string()).collect()
+}
+
 async fn an_erasure_leaves_no_text(place: impl Fn() -> Place) {
     for mode in [IssuesOfErased::Redacted, IssuesOfErased::Deleted] {
         let place = place();
@@ -86,6 +97,7 @@ async fn an_erasure_leaves_no_text(place: impl Fn() -> Place) {
         let phone = "1000007";
         assert!(!having(&before, phone).is_empty(), "a phone number is stored");
         let receipt = erase(&store, &acme, mode).await;
+        assert_eq!(files_with(&place, WORD), [""; 0], "also in unused bytes and in the log");
         let core_profile = receipt["core_profile_ids"][0].as_str().unwrap();
         let issues = receipt["issue_ids"].as_array().unwrap().iter();
         let issues: Vec<_> = issues.map(|id| format!("\"id\":{id}")).collect();

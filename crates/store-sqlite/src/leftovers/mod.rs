@@ -1,6 +1,6 @@
 //! Clears the remains of deleted rows in the file: in free pages, and in unused bytes of others.
-//! SQLite would overwrite them only as it needs the space. All pages are looked at, a few in each
-//! write, so that other writes go on in between; pages that have nothing to clear are not written.
+//! SQLite would overwrite them only as it needs the space. Readers look at all pages; those that
+//! have something to clear are written, a few in each write, so that other writes go on in between.
 //! `secure_delete` would not be enough, even if it were always on: rows that SQLite moved when it
 //! split a page left copies. An SQLite library that was built without its table of pages
 //! (`sqlite_dbpage`) rewrites the whole file instead. Invariant: no row changes.
@@ -15,8 +15,9 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use crate::Fault;
 use page::{Overflow, clear, clear_tree_page, long};
 
-/// Pages that one step looks at.
-const STEP_PAGES: u32 = 256;
+/// Pages that one step looks at, and pages that one transaction writes.
+const STEP_PAGES: u32 = 1 << 13;
+pub(super) const WRITTEN_PAGES: usize = 256;
 /// The first byte of the range that SQLite locks; the page with it is never used.
 const LOCKED_BYTE: u32 = 1 << 30;
 /// The place of the number of the first trunk page in the first page, and the bytes before the list
@@ -63,77 +64,131 @@ fn set_secure_delete(conn: &Connection, value: &str) -> Result<(), Fault> {
     Ok(conn.query_row(&format!("PRAGMA secure_delete = {value}"), [], |_| Ok(()))?)
 }
 
-/// Clears the next pages, from the page `from` on, in the transaction of the connection. Returns
-/// the page at which the next step begins; `None` after the last page.
-pub(super) fn clear_step(conn: &Connection, from: u32) -> Result<Option<u32>, Fault> {
-    let number = |pragma| conn.query_row(pragma, [], |row| row.get::<_, u32>(0));
-    let pages = number("PRAGMA page_count")?;
-    let page_bytes = number("PRAGMA page_size")?;
-    let mut file = Pages {
-        read: conn.prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?,
-        write: conn.prepare_cached("UPDATE sqlite_dbpage SET data = ?2 WHERE pgno = ?1")?,
-    };
-    let free = FreePages::of(&mut file)?;
-    let end = pages.min(from.saturating_add(STEP_PAGES - 1));
-    for number in from..=end {
-        if number != LOCKED_BYTE / page_bytes + 1 {
-            file.clear(number, &free)?;
-        }
-    }
-    Ok((end < pages).then_some(end + 1))
+/// The pages of a step that have something to clear, and the page at which the next step begins;
+/// `None` after the last page.
+pub(super) struct Found {
+    pub(super) pages: Vec<u32>,
+    pub(super) next: Option<u32>,
 }
 
-/// Reads and writes whole pages.
+/// Looks at the next pages, from the page `from` on. A reader may do that: a page is cleared as it
+/// is then. A row that is deleted already leaves nothing in a page in which it has left nothing.
+pub(super) fn find(conn: &Connection, from: u32) -> Result<Found, Fault> {
+    let pages = number(conn, "PRAGMA page_count")?;
+    let end = pages.min(from.saturating_add(STEP_PAGES - 1));
+    let mut found = HashSet::new();
+    let mut file = Pages::of(conn, Sink::Found(&mut found))?;
+    file.clear_all(from..=end)?;
+    drop(file);
+    let mut pages_found: Vec<u32> = found.into_iter().collect();
+    pages_found.sort_unstable();
+    Ok(Found { pages: pages_found, next: (end < pages).then_some(end + 1) })
+}
+
+/// Clears these pages in the transaction of the connection.
+pub(super) fn clear_pages(conn: &Connection, pages: &[u32]) -> Result<(), Fault> {
+    let write = conn.prepare_cached("UPDATE sqlite_dbpage SET data = ?2 WHERE pgno = ?1")?;
+    // The file may have become shorter.
+    let count = number(conn, "PRAGMA page_count")?;
+    let pages = pages.iter().copied().filter(|page| *page <= count);
+    Pages::of(conn, Sink::File(write))?.clear_all(pages)
+}
+
+fn number(conn: &Connection, pragma: &str) -> Result<u32, Fault> {
+    Ok(conn.query_row(pragma, [], |row| row.get(0))?)
+}
+
+/// The destination of a page that has something to clear.
+enum Sink<'c> {
+    File(CachedStatement<'c>),
+    Found(&'c mut HashSet<u32>),
+}
+
+/// Reads whole pages, and writes or finds those that have something to clear.
 struct Pages<'c> {
     read: CachedStatement<'c>,
-    write: CachedStatement<'c>,
+    sink: Sink<'c>,
+    free: FreePages,
+    /// The page that SQLite never uses.
+    locked: u32,
 }
 
-impl Pages<'_> {
-    fn read(&mut self, number: u32) -> Result<Vec<u8>, Fault> {
-        let page = self.read.query_row([number], |row| row.get(0)).optional()?;
-        Ok(page.ok_or_else(|| StoreError::Corrupt(format!("there is no page {number}")))?)
+impl<'c> Pages<'c> {
+    fn of(conn: &'c Connection, sink: Sink<'c>) -> Result<Self, Fault> {
+        let mut read = conn.prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?;
+        let free = FreePages::of(&mut read)?;
+        let locked = LOCKED_BYTE / number(conn, "PRAGMA page_size")? + 1;
+        Ok(Self { read, sink, free, locked })
     }
 
-    fn write(&mut self, number: u32, page: &[u8]) -> Result<(), Fault> {
-        self.write.execute(rusqlite::params![number, page])?;
+    fn clear_all(&mut self, pages: impl IntoIterator<Item = u32>) -> Result<(), Fault> {
+        let mut page = Vec::new();
+        for number in pages {
+            if number != self.locked {
+                self.clear(number, &mut page)?;
+            }
+        }
         Ok(())
     }
 
-    fn clear(&mut self, number: u32, free: &FreePages) -> Result<(), Fault> {
-        let mut page = self.read(number)?;
-        let changed = if free.leaves.contains(&number) {
-            clear(&mut page)
-        } else if free.trunks.contains(&number) {
-            let listed = long(&page, 4).unwrap_or_default() as usize;
+    fn write(&mut self, number: u32, page: &[u8]) -> Result<(), Fault> {
+        match &mut self.sink {
+            Sink::File(write) => drop(write.execute(rusqlite::params![number, page])?),
+            Sink::Found(found) => drop(found.insert(number)),
+        }
+        Ok(())
+    }
+
+    /// Clears a page; `page` is room for it.
+    fn clear(&mut self, number: u32, page: &mut Vec<u8>) -> Result<(), Fault> {
+        read_page(&mut self.read, number, page)?;
+        let changed = if self.free.leaves.contains(&number) {
+            clear(page)
+        } else if self.free.trunks.contains(&number) {
+            let listed = long(page, 4).unwrap_or_default() as usize;
             page.get_mut(TRUNK_HEADER_BYTES + 4 * listed..).is_some_and(clear)
         } else {
             // The other pages continue payloads: each is cleared with the cell that it belongs to.
-            let Some((changed, overflows)) = clear_tree_page(&mut page, number == 1) else {
+            let Some((changed, overflows)) = clear_tree_page(page, number == 1) else {
                 return Ok(());
             };
+            let mut has_more = false;
             for overflow in overflows {
-                self.clear_overflow(overflow)?;
+                has_more |= self.clear_overflow(overflow)?;
             }
-            changed
+            changed || has_more && matches!(self.sink, Sink::Found(_))
         };
-        if changed { self.write(number, &page) } else { Ok(()) }
+        if changed { self.write(number, page) } else { Ok(()) }
     }
 
-    /// Clears the bytes after the end of a payload in its last page.
-    fn clear_overflow(&mut self, Overflow { first_page, bytes }: Overflow) -> Result<(), Fault> {
-        let (mut number, mut left) = (first_page, bytes);
+    /// Clears the bytes after the end of a payload in its last page; whether there were any.
+    fn clear_overflow(&mut self, Overflow { first_page, bytes }: Overflow) -> Result<bool, Fault> {
+        let (mut number, mut left, mut page) = (first_page, bytes, Vec::new());
         loop {
-            let mut page = self.read(number)?;
+            read_page(&mut self.read, number, &mut page)?;
             let room = page.len() - OVERFLOW_HEADER_BYTES;
             if left <= room {
                 let changed = clear(&mut page[OVERFLOW_HEADER_BYTES + left..]);
-                return if changed { self.write(number, &page) } else { Ok(()) };
+                if changed {
+                    self.write(number, &page)?;
+                }
+                return Ok(changed);
             }
             left -= room;
             number = long(&page, 0).unwrap_or_default();
         }
     }
+}
+
+fn read_page(read: &mut CachedStatement<'_>, number: u32, page: &mut Vec<u8>) -> Result<(), Fault> {
+    page.clear();
+    let found = read.query_row([number], |row| {
+        page.extend_from_slice(row.get_ref(0)?.as_blob()?);
+        Ok(())
+    });
+    Ok(found
+        .optional()?
+        .ok_or_else(|| StoreError::Corrupt(format!("there is no page {number}")))?)
 }
 
 /// The pages that no table uses: trunks list the others.
@@ -144,11 +199,12 @@ struct FreePages {
 }
 
 impl FreePages {
-    fn of(file: &mut Pages<'_>) -> Result<Self, Fault> {
-        let mut free = Self::default();
-        let mut trunk = long(&file.read(1)?, FIRST_TRUNK_AT).unwrap_or_default();
+    fn of(read: &mut CachedStatement<'_>) -> Result<Self, Fault> {
+        let (mut free, mut page) = (Self::default(), Vec::new());
+        read_page(read, 1, &mut page)?;
+        let mut trunk = long(&page, FIRST_TRUNK_AT).unwrap_or_default();
         while trunk != 0 && free.trunks.insert(trunk) {
-            let page = file.read(trunk)?;
+            read_page(read, trunk, &mut page)?;
             let listed = long(&page, 4).unwrap_or_default() as usize;
             let places = (0..listed).map(|n| TRUNK_HEADER_BYTES + 4 * n);
             free.leaves.extend(places.filter_map(|at| long(&page, at)));

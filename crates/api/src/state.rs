@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::bulk_actions::{Subject, UploadMemory};
 use crate::changes::LogEnd;
 use crate::config::ApiConfig;
-use crate::http::auth::{KeyCache, RateLimiter};
+use crate::http::auth::{KeyCache, RateLimiter, WatchedKeys};
 use crate::http::connection::{Slots, connections_within};
 use crate::http::cpu::CpuPool;
 use crate::http::followed::Followed;
@@ -31,6 +31,7 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
+    pub(crate) watched_keys: Arc<WatchedKeys>,
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) request_counts: Arc<RequestCounts>,
@@ -61,6 +62,7 @@ impl AppState {
             clock,
             config: Arc::new(config),
             keys: Arc::new(KeyCache::new(log_limiter.clone())),
+            watched_keys: Arc::default(),
             keys_in_progress: Arc::default(),
             rates: Arc::default(),
             request_counts: Arc::default(),

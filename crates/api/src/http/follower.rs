@@ -2,19 +2,14 @@
 //! when its key no longer works.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior};
 
-use super::auth::{Caller, require_working_key};
+use super::auth::{Caller, no_longer_works, watch_key};
 use super::followed::{Follow, Followed};
 use super::problem::Problem;
 use crate::state::AppState;
 
-/// The time between two checks of the caller's key, which the key cache mostly answers. Together
-/// with the age of a cached key it is below the 5 s within which a revocation takes effect.
-const KEY_CHECK_MS: u64 = 500;
 /// After this time without an event, a comment shows that a stream of events is alive.
 pub(crate) const KEEP_ALIVE_SECONDS: u64 = 15;
 
@@ -22,9 +17,8 @@ pub(crate) const KEEP_ALIVE_SECONDS: u64 = 15;
 pub(crate) struct Follower<T: Follow> {
     records: watch::Receiver<T>,
     stopping: watch::Receiver<bool>,
-    state: AppState,
-    caller: Caller,
-    key_checks: Interval,
+    /// False once the caller's key no longer works.
+    key: watch::Receiver<bool>,
 }
 
 impl<T: Follow> Follower<T> {
@@ -35,10 +29,8 @@ impl<T: Follow> Follower<T> {
         record: &T,
     ) -> Self {
         let records = followed.subscribe(&state.store, caller.domain_id, record);
-        let (state, stopping) = (state.clone(), state.stopping.subscribe());
-        let mut key_checks = tokio::time::interval(Duration::from_millis(KEY_CHECK_MS));
-        key_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { records, stopping, state, caller: caller.clone(), key_checks }
+        let (stopping, key) = (state.stopping.subscribe(), watch_key(state, caller));
+        Self { records, stopping, key }
     }
 
     /// Waits for a later record than `last`. `None` if there will be none, because it was removed
@@ -49,10 +41,7 @@ impl<T: Follow> Follower<T> {
             tokio::select! {
                 biased;
                 _ = stopped => return Ok(None),
-                _ = self.key_checks.tick() => {
-                    require_working_key(&self.state, &self.caller).await?;
-                    continue;
-                }
+                Ok(_) = self.key.wait_for(|works| !works) => return Err(no_longer_works()),
                 changed = self.records.changed() => if changed.is_err() {
                     return Ok(None);
                 },

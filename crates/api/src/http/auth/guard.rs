@@ -12,6 +12,7 @@ use caseload_store::{KeyGrant, StoreError};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
 
 use super::caller::Caller;
 use super::cookie::{credential_of, has_session};
@@ -208,9 +209,23 @@ pub(crate) async fn authenticate(
 /// of the store does not end them.
 pub(crate) async fn require_working_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
     match grant(state, caller.credential).await {
-        Ok(None) => Err(Problem::unauthorized(NO_SUCH_KEY)),
+        Ok(None) => Err(no_longer_works()),
         Ok(Some(_)) | Err(_) => Ok(()),
     }
+}
+
+/// Becomes false once the caller's key no longer works.
+pub(crate) fn watch_key(state: &AppState, caller: &Caller) -> watch::Receiver<bool> {
+    let (checked, credential) = (state.clone(), caller.credential);
+    state.watched_keys.watch(credential, move || {
+        let state = checked.clone();
+        async move { !matches!(grant(&state, credential).await, Ok(None)) }
+    })
+}
+
+/// The refusal of a key that no longer works.
+pub(crate) fn no_longer_works() -> Problem {
+    Problem::unauthorized(NO_SUCH_KEY)
 }
 
 /// The grant of the credential, if it works now.

@@ -8,12 +8,15 @@ mod cookie;
 mod credentials;
 mod guard;
 mod rate;
+mod watched;
 
 pub(crate) use cache::KeyCache;
 pub(crate) use caller::Caller;
 pub(crate) use cookie::{session_cookie, session_of};
 pub(crate) use credentials::{Credential, key_hash};
 pub(crate) use guard::{
-    authenticate, guard, log_failure, log_over_limit, require_any_key, require_working_key,
+    authenticate, guard, log_failure, log_over_limit, no_longer_works, require_any_key,
+    require_working_key, watch_key,
 };
 pub(crate) use rate::RateLimiter;
+pub(crate) use watched::WatchedKeys;

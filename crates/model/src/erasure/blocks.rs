@@ -14,9 +14,10 @@ impl Traces<'_> {
     /// Adds the indexes of the entries of a block that hold the person.
     pub fn find_entries(&self, action: Action, block: &Block, found: &mut BTreeSet<u32>) {
         let may_name = self.texts.may_be_in(&block.bytes);
+        let may_be_issue = self.texts.may_have_issue(&block.bytes);
         let holds = |entry: &&Entry| {
             may_name && self.are_in_entry(block, entry)
-                || self.are_issue_of(action, block.bytes_of(entry))
+                || may_be_issue && self.are_issue_of(action, block.bytes_of(entry))
                 || self.are_in_erasure(action, block.bytes_of(entry))
         };
         found.extend(block.entries.iter().filter(holds).map(|entry| entry.index));

@@ -24,14 +24,15 @@ impl Traces<'_> {
     /// Adds the indexes of the records that hold the person. Profiles that a get action returned
     /// have no index.
     pub fn find_records(&self, action: Action, lines: &[u8], found: &mut BTreeSet<u32>) {
-        let may_name = self.texts.may_be_in(lines);
+        let (may_name, may_be_issue) =
+            (self.texts.may_be_in(lines), self.texts.may_have_issue(lines));
+        if !may_name && !may_be_issue {
+            return;
+        }
+        let holds =
+            |line| may_name && self.are_in(line) || may_be_issue && self.are_issue_of(action, line);
         let indexed = lines_of(lines).filter_map(|line| Some((position(line)?.0, line)));
-        let holding = indexed.filter(|(_, line)| self.are_in_record(action, line, may_name));
-        found.extend(holding.map(|(index, _)| index));
-    }
-
-    fn are_in_record(&self, action: Action, line: &[u8], may_name: bool) -> bool {
-        may_name && self.are_in(line) || self.are_issue_of(action, line)
+        found.extend(indexed.filter(|(_, line)| holds(line)).map(|(index, _)| index));
     }
 
     /// The lines without the records of these indexes and without profiles of the person; `None` if

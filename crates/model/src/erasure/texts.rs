@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use super::person::Person;
-use crate::fold::fold;
+use crate::fold::{fold_text, fold_text_into};
 use crate::ids::IdentityKey;
 use crate::profile::{IdentityType, is_separator};
 
+const ANY_ESCAPE: &str = "\\";
 /// With more texts, parsing a block takes less time than searching it for each of them.
 const SEARCHED_MAX: usize = 32;
 /// How often escapes are resolved: an error record has unreadable JSON as a JSON string.
@@ -30,11 +31,15 @@ pub(super) struct Texts {
     phones: Vec<Finder<'static>>,
     /// Core profile ids, which are too short to be looked for in lines that cannot be read.
     numbers: Vec<Finder<'static>>,
+    /// The ids of the person's issues.
+    issues: Vec<Finder<'static>>,
+    /// Whether no text has a character that JSON may escape with a single letter or sign.
+    plain: bool,
 }
 
 impl Texts {
     pub(super) fn of(person: &Person) -> Self {
-        let finder = |text: &str| Finder::new(fold(text).as_bytes()).into_owned();
+        let finder = |text: &str| Finder::new(fold_text(text).as_bytes()).into_owned();
         let (mut words, mut phones) = (Vec::new(), Vec::new());
         for key in &person.identities {
             let value = beginning(key);
@@ -49,22 +54,36 @@ impl Texts {
         }
         words.extend(person.pids.iter().filter(|pid| !pid.is_empty()).map(|pid| finder(pid)));
         let numbers = person.core_profile_ids.iter().map(|id| finder(&id.to_string())).collect();
-        Self { words, phones, numbers }
+        let searched = person.issue_ids.iter().take(SEARCHED_MAX + 1);
+        let issues = searched.map(|id| finder(&id.to_string())).collect();
+        let is_plain = |byte: &u8| !byte.is_ascii_control() && !b"\"\\/".contains(byte);
+        let mut bytes = words.iter().flat_map(Finder::needle);
+        // Separators of a phone number may be escaped, too.
+        let plain = phones.is_empty() && bytes.all(is_plain);
+        Self { words, phones, numbers, issues, plain }
+    }
+
+    /// Whether the bytes may have the id of an issue of the person in any place.
+    pub(super) fn may_have_issue(&self, bytes: &[u8]) -> bool {
+        self.issues.len() > SEARCHED_MAX
+            || self.issues.iter().any(|issue| issue.find(bytes).is_some())
     }
 
     /// Whether the bytes may hold the person in any place; false if they surely do not.
     pub(super) fn may_be_in(&self, bytes: &[u8]) -> bool {
-        let Self { words, phones, numbers } = self;
+        let Self { words, phones, numbers, .. } = self;
         let is_in = |text: &str| {
             let mut plain = words.iter().chain(numbers);
             plain.any(|word| word.find(text.as_bytes()).is_some()) || self.has_phone(text, 0)
         };
-        words.len() + phones.len() + numbers.len() > SEARCHED_MAX || any_reading(bytes, is_in)
+        let escapes = if self.plain { "\\u" } else { ANY_ESCAPE };
+        words.len() + phones.len() + numbers.len() > SEARCHED_MAX
+            || any_reading(bytes, escapes, is_in)
     }
 
     /// Whether a text that cannot be read contains an identity or a pid as a word of its own.
     pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
-        any_reading(bytes, |text| {
+        any_reading(bytes, ANY_ESCAPE, |text| {
             let is_word = |word: &Finder<'_>| {
                 let mut found = word.find_iter(text.as_bytes());
                 found.any(|at| is_alone(text, at, at + word.needle().len()))
@@ -94,20 +113,28 @@ fn beginning(key: &IdentityKey) -> &str {
     }
 }
 
-/// Whether `test` is true of the folded bytes with their escapes, or without one or more levels of
-/// them.
-fn any_reading(bytes: &[u8], test: impl Fn(&str) -> bool) -> bool {
-    let mut text = String::from_utf8_lossy(bytes);
+/// Whether `test` is true of the folded bytes as they are, or without one or more levels of
+/// escapes, if they have escapes of this kind.
+fn any_reading(bytes: &[u8], escapes: &str, test: impl Fn(&str) -> bool) -> bool {
+    // The second takes much longer, even for bytes that the first can read.
+    let sound = std::str::from_utf8(bytes).map(Cow::Borrowed);
+    let mut text = sound.unwrap_or_else(|_| String::from_utf8_lossy(bytes));
     for _ in 0..=ESCAPED_MAX {
-        if test(&fold(&text)) {
+        if test(&folded(&text)) {
             return true;
         }
-        if memchr::memchr(b'\\', text.as_bytes()).is_none() {
+        if memmem::find(text.as_bytes(), escapes.as_bytes()).is_none() {
             return false;
         }
         text = Cow::Owned(unescaped(&text));
     }
     false
+}
+
+fn folded(text: &str) -> String {
+    let mut out = Vec::new();
+    fold_text_into(text, &mut out);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// The text with its escapes resolved, wherever they are. Anything that is none stays.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::task::{Action, Family};
 use caseload_store::checksum;
+use caseload_store::erasure::{Prepared, Searched, prepare};
 use caseload_store::profiles::ProfileClock;
 use caseload_store::tasks::{
     CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
@@ -73,6 +74,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
     // The blocks that a try took from the feed: the next try begins with them.
     let taken = Arc::new(Mutex::new(Vec::new()));
     let (work, blocks) = (command.clone(), taken.clone());
+    let searched = search_for_erasure(engine, &command).await?;
     let applied = engine.write_blocking(move |db| {
         let again = std::mem::take(&mut *blocks.lock());
         let mut entries = ChunkBlocks::begin_again(&work, again)?;
@@ -80,7 +82,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
             entries = entries.within(ISSUES_BYTES_MAX, ISSUES_WAIT_MAX);
         }
         let mut chunk = Chunk::new(db, &work);
-        let (applied, all) = write_chunk(&mut chunk, &work, entries);
+        let (applied, all) = write_chunk(&mut chunk, &work, entries, searched.as_deref());
         *blocks.lock() = all;
         let applied = applied?;
         chunk.tx.end()?;
@@ -89,6 +91,24 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
     let applied = applied.await?;
     drop_aside((taken, command));
     Ok(applied)
+}
+
+/// The search before the next step of an erasure.
+async fn search_for_erasure(
+    engine: &Engine,
+    command: &Arc<ApplyChunk>,
+) -> Result<Option<Box<Searched>>, StoreError> {
+    if command.action != Action::ErasePerson {
+        return Ok(None);
+    }
+    let work = command.clone();
+    let read = engine.read_blocking_at_leisure(command.domain, move |db| {
+        prepare(&DomainTx { db, domain: work.domain }, &work.task_id)
+    });
+    Ok(match read.await? {
+        Prepared::Searched(searched) => Some(searched),
+        Prepared::Nothing | Prepared::Ending => None,
+    })
 }
 
 /// Plans from a snapshot.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use caseload_model::task::Action;
 use caseload_store::checksum::sealed;
-use caseload_store::erasure::is_ending;
+use caseload_store::erasure::{Prepared, Searched, prepare};
 use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
@@ -30,9 +30,7 @@ pub(crate) async fn apply(
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
     let erases = command.action == Action::ErasePerson;
-    if erases {
-        clear_before_end(engine, &command).await?;
-    }
+    let searched = if erases { prepare_erasure(engine, &command).await? } else { None };
     let (planned, command) = plan(engine, command).await?;
     let weight = planned
         .as_ref()
@@ -48,9 +46,11 @@ pub(crate) async fn apply(
                 }
                 planned => planned,
             };
-            let (applied, taken) = match &planned {
-                Some(planned) => (store_planned(&mut chunk, &command, planned), Vec::new()),
-                None => write_chunk(&mut chunk, &command, ChunkBlocks::begin(&command)?),
+            let (applied, taken) = if let Some(planned) = &planned {
+                (store_planned(&mut chunk, &command, planned), Vec::new())
+            } else {
+                let entries = ChunkBlocks::begin(&command)?;
+                write_chunk(&mut chunk, &command, entries, searched.as_deref())
             };
             let applied = applied?;
             if applied.task.outcome.is_some() {
@@ -69,15 +69,24 @@ pub(crate) async fn apply(
     Ok(applied)
 }
 
-/// Clears the bytes that the steps of an erasure deleted, if only the last one is left: a crash
-/// before that one commits repeats this.
-async fn clear_before_end(engine: &Engine, command: &ApplyChunk) -> Result<(), StoreError> {
+/// The search before the next step of an erasure. If only the last step is left, this clears the
+/// bytes that the others deleted: a crash before that one commits repeats it.
+async fn prepare_erasure(
+    engine: &Engine,
+    command: &ApplyChunk,
+) -> Result<Option<Box<Searched>>, StoreError> {
     let (domain, task_id) = (command.domain, command.task_id.clone());
-    let read = move |conn: &Connection| Ok(is_ending(&DomainTx { conn, domain }, &task_id)?);
-    if engine.read(read).await? {
-        domains::clear(engine).await?;
+    let read = engine.readers().read(NO_DOMAIN, None, false, move |conn, _| {
+        Ok(prepare(&DomainTx { conn, domain }, &task_id)?)
+    });
+    match read.await? {
+        Prepared::Nothing => Ok(None),
+        Prepared::Searched(searched) => Ok(Some(searched)),
+        Prepared::Ending => {
+            domains::clear(engine).await?;
+            Ok(None)
+        }
     }
-    Ok(())
 }
 
 /// The same in the transaction of the caller, planning included.
@@ -90,7 +99,7 @@ pub(crate) fn apply_here(
     let mut chunk = Chunk::new(tx.conn, (context, &limit), command);
     let planned = match (command.action.writes(), command.dry_run) {
         (true, false) => {
-            return write_chunk(&mut chunk, command, ChunkBlocks::begin(command)?).0;
+            return write_chunk(&mut chunk, command, ChunkBlocks::begin(command)?, None).0;
         }
         (true, true) => plan_dry_run(&tx, &mut Import::new(tx, command), command)?,
         (false, _) => reading::read_on_writer(tx, context, command)?,

@@ -4,6 +4,8 @@
 //! Writing tasks that wait in the queue are left alone: they were accepted later. Invariant: the
 //! keys of blocks and the numbers of entries and of lines stay.
 
+use std::time::{Duration, Instant};
+
 use caseload_model::erasure::{
     ErasureCounts, PersonEntry, PersonTask, PersonTasks, Traces, erase_entries,
 };
@@ -16,6 +18,8 @@ use crate::pack::pack;
 use crate::tasks::{TaskStore, kind_code, stored_payload_block};
 use crate::{RecordKind, StoreError, pack_block, unpack_block, values};
 
+/// How long a search takes at a time: a snapshot that is open for long delays other work.
+const SEARCH_TIME: Duration = Duration::from_millis(500);
 /// Bytes of unpacked blocks after which a step ends.
 const STEP_BYTES: usize = 16 << 20;
 /// Tasks without blocks that a step passes over.
@@ -30,21 +34,43 @@ struct Found {
     action: Action,
 }
 
-/// Whether blocks are rewritten, or only counted, or shown as they are.
+/// Whether blocks are rewritten, or only searched until a time, counted, or shown as they are.
 enum Mode {
     Rewrite,
+    Search(Instant),
     Count,
     Collect(Vec<PersonTask>),
 }
 
-/// Goes over the next blocks.
-pub(super) fn step(
+impl Mode {
+    /// Whether a step has done enough, after so many unpacked bytes.
+    fn is_over(&self, progress: &Progress, bytes: usize) -> bool {
+        match self {
+            Self::Search(until) => !progress.pass.searches() || Instant::now() >= *until,
+            Self::Rewrite => progress.pass.searches() || bytes >= STEP_BYTES,
+            Self::Count | Self::Collect(_) => bytes >= STEP_BYTES,
+        }
+    }
+}
+
+/// Rewrites the next blocks, up to those that have not been searched.
+pub(super) fn rewrite(
     store: &impl TaskStore,
     own: &str,
     progress: &mut Progress,
     traces: &Traces<'_>,
 ) -> Result<(), StoreError> {
     go_on(store, (own, &mut Mode::Rewrite), progress, traces)
+}
+
+/// Goes over the next blocks until one is to be rewritten, or for a while. It writes nothing.
+pub(super) fn search(
+    store: &impl TaskStore,
+    own: &str,
+    progress: &mut Progress,
+    traces: &Traces<'_>,
+) -> Result<(), StoreError> {
+    go_on(store, (own, &mut Mode::Search(Instant::now() + SEARCH_TIME)), progress, traces)
 }
 
 /// Adds the entries and the records that hold the person to the counts.
@@ -88,7 +114,10 @@ fn go_on(
     let mut bytes = 0;
     for _ in 0..STEP_TASKS {
         let Some(task) = next(store, own, progress.after)? else {
-            progress.end_phase();
+            // A step ends the phase: SQLite clears the remains before the next one.
+            if !matches!(mode, Mode::Search(_)) {
+                progress.end_phase();
+            }
             return Ok(());
         };
         if progress.after_text != task.id {
@@ -97,7 +126,7 @@ fn go_on(
             *progress = Progress { phase, after, after_text, counts, ..Progress::default() };
         }
         while progress.after < task.seq {
-            if bytes >= STEP_BYTES {
+            if mode.is_over(progress, bytes) {
                 return Ok(());
             }
             let mut pass = BlockPass { store, task: &task, traces, mode: &mut *mode, bytes: 0 };

@@ -16,7 +16,6 @@ use caseload_model::erasure::{Erasure, ErasureCounts, Traces};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::task::Action;
 
-use crate::idempotency::CommandStore;
 use crate::issues::{IssueStore, count_issues};
 use crate::profiles::stored_pids;
 use crate::query::SetStore;
@@ -52,11 +51,45 @@ pub(crate) fn find_person(
     Ok(Some(FoundPerson { person, counts, tasks: Some(tasks) }))
 }
 
-/// Whether only the last step of an erasure is left. A store may then clear the remains of
-/// deleted rows.
-pub fn is_ending(store: &impl CommandStore, task_id: &str) -> Result<bool, StoreError> {
-    let found = progress::load(store, task_id)?;
-    Ok(found.is_some_and(|(progress, _)| progress.phase == progress::Phase::Receipt))
+/// The work before the next step of an erasure.
+#[derive(Debug)]
+pub enum Prepared {
+    Nothing,
+    /// The blocks of tasks up to a place have been searched: the step begins there.
+    Searched(Box<Searched>),
+    /// Only the last step is left: the store may clear the remains of deleted rows.
+    Ending,
+}
+
+/// A search over blocks of tasks, which takes no time of writers. It counts only if nothing has
+/// moved the erasure in between: a block that was searched never gets the person again.
+#[derive(Debug)]
+pub struct Searched {
+    from: progress::Progress,
+    to: progress::Progress,
+}
+
+impl Searched {
+    /// The place of the erasure after the search, if it was here before.
+    fn after(&self, progress: progress::Progress) -> progress::Progress {
+        if self.from == progress { self.to.clone() } else { progress }
+    }
+}
+
+/// Prepares the next step of an erasure from a snapshot.
+pub fn prepare(store: &impl TaskStore, task_id: &str) -> Result<Prepared, StoreError> {
+    let Some((from, person)) = progress::load(store, task_id)? else {
+        return Ok(Prepared::Nothing);
+    };
+    match from.phase {
+        progress::Phase::Tasks => {
+            let mut to = from.clone();
+            blocks::search(store, task_id, &mut to, &Traces::of(&person))?;
+            Ok(Prepared::Searched(Searched { from, to }.into()))
+        }
+        progress::Phase::Receipt => Ok(Prepared::Ending),
+        _ => Ok(Prepared::Nothing),
+    }
 }
 
 /// The records of entries that cannot be read as an erasure.

@@ -57,6 +57,11 @@ pub(crate) enum Pass {
 impl Pass {
     pub(crate) const ALL: [Self; 4] =
         [Self::FindInPayload, Self::FindInRecords, Self::EraseRecords, Self::ErasePayload];
+
+    /// Whether it only looks for the person.
+    pub(crate) const fn searches(self) -> bool {
+        matches!(self, Self::FindInPayload | Self::FindInRecords)
+    }
 }
 
 /// How far an erasure is.

@@ -8,7 +8,7 @@ use caseload_model::record::ChunkRecords;
 use caseload_model::time::UnixMillis;
 
 use super::progress::{self, Phase, Progress};
-use super::{blocks, find, sweep};
+use super::{Searched, blocks, find, sweep};
 use crate::changes::erase_titles;
 use crate::dry_run::StateStore;
 use crate::issues::{IssueStore, erase_issues};
@@ -29,18 +29,19 @@ pub(crate) enum Step {
     Ended(ChunkRecords),
 }
 
-/// The next step of a task.
+/// The next step of a task, after a search of blocks if there was one.
 pub(crate) fn step(
     store: &(impl TaskStore + ProfileStore + IssueStore + StateStore + SetStore),
-    task_id: &str,
-    erasure: &Erasure,
+    (task_id, erasure): (&str, &Erasure),
+    searched: Option<&Searched>,
     now: UnixMillis,
 ) -> Result<Step, StoreError> {
     let begun = progress::load(store, task_id)?;
     let is_new = begun.is_none();
-    let (mut progress, person) = match begun {
-        Some(begun) => begun,
-        None => (Progress::default(), whole(store, &erasure.person)?),
+    let (mut progress, person) = match (begun, searched) {
+        (Some((progress, person)), Some(searched)) => (searched.after(progress), person),
+        (Some(begun), None) => begun,
+        (None, _) => (Progress::default(), whole(store, &erasure.person)?),
     };
     let mut effects = Vec::new();
     match progress.phase {
@@ -53,7 +54,13 @@ pub(crate) fn step(
         Phase::Answers => sweep::answers(store, &mut progress, &person)?,
         Phase::Uploads => sweep::uploads(store, &mut progress, &Traces::of(&person))?,
         Phase::States => sweep::states(store, &mut progress, task_id)?,
-        Phase::Tasks => blocks::step(store, task_id, &mut progress, &Traces::of(&person))?,
+        Phase::Tasks => {
+            let traces = Traces::of(&person);
+            if searched.is_none() {
+                blocks::search(store, task_id, &mut progress, &traces)?;
+            }
+            blocks::rewrite(store, task_id, &mut progress, &traces)?;
+        }
         Phase::Receipt => {
             let counts = progress.counts;
             let receipt = ErasureReceipt { counts, person: &person, erased_at: Some(now) };

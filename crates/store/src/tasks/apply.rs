@@ -20,7 +20,7 @@ use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
 use crate::changes::log;
 use crate::dry_run::{self, DryRunState, StateChanges, StateStore};
-use crate::erasure::{self, Step};
+use crate::erasure::{self, Searched, Step};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Deletions, Import, ImportStore, IssueStore};
@@ -195,10 +195,10 @@ fn erase<S: ChunkStore>(
     store: &mut S,
     command: &ApplyChunk,
     (mut task, entries): (LockedTask, &mut ChunkBlocks),
-    erasure: &Erasure,
+    (erasure, searched): (&Erasure, Option<&Searched>),
 ) -> Result<LockedTask, StoreError> {
     let (statements, now) = (store.statements(), command.clock.now());
-    match erasure::step(&statements, &task.task.id, erasure, now)? {
+    match erasure::step(&statements, (&task.task.id, erasure), searched, now)? {
         Step::Went(effects) => {
             failpoint::reached(Failpoint::ChunkAfterEffects);
             task.task.deaths = 0;
@@ -225,12 +225,14 @@ fn state_of(command: &ApplyChunk) -> DryRunState {
 
 /// Applies a chunk of a writing action. Also returns all blocks that it took: the next try begins
 /// with them if the database undoes this one, and to drop their thousands of entries takes time.
+/// An erasure is given the search before its step, if there was one.
 pub fn write_chunk(
     store: &mut impl ChunkStore,
     command: &ApplyChunk,
     mut entries: ChunkBlocks,
+    searched: Option<&Searched>,
 ) -> (Result<ChunkApplied, StoreError>, Vec<ChunkEntries>) {
-    let task = write(store, command, &mut entries);
+    let task = write(store, command, &mut entries, searched);
     let (done, rest, taken) = entries.end();
     (task.map(|locked| applied(locked, done, rest)), taken)
 }
@@ -239,6 +241,7 @@ fn write<S: ChunkStore>(
     store: &mut S,
     command: &ApplyChunk,
     entries: &mut ChunkBlocks,
+    searched: Option<&Searched>,
 ) -> Result<LockedTask, StoreError> {
     let ChunkStart { mut task, clock } = begin(store, command)?;
     if task.cancel_requested {
@@ -248,7 +251,7 @@ fn write<S: ChunkStore>(
     if let ChunkWork::ErasePerson(all) = &*work
         && let Ok(erasure) = &all[entries.part().1.from].item
     {
-        return erase(store, command, (task, entries), erasure);
+        return erase(store, command, (task, entries), (erasure, searched));
     }
     let file_since = file_since(&store.statements(), &mut task, clock.last_change)?;
     let mut records = Records::new(entries.next_index());

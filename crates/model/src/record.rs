@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::change::Effect;
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::{CoreProfileId, IdentityKey};
-use crate::json::{self, Json, ValuePath};
+use crate::json::{self, Json, ValuePath, write_decimal};
 use crate::payload::{Entry, OVERSIZE_PREFIX_BYTES};
 use crate::task::Action;
 
@@ -263,12 +263,6 @@ fn write_position(entry: &Entry, out: &mut Vec<u8>) {
     write_decimal(entry.index, out);
     out.extend_from_slice(b",\"line\":");
     write_decimal(entry.line, out);
-}
-
-/// Appends a number in digits. A record has several numbers; formatting them through a `String`
-/// each takes longer than the rest of a short record.
-pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 pub(crate) fn write_warning(warning: &EntryWarning, out: &mut Vec<u8>) {

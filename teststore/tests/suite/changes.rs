@@ -386,6 +386,6 @@ pub(crate) async fn a_repeated_or_refused_call_is_not_logged_again(store: Arc<dy
     let found = follow(&store, &acme, 0, 10).await;
     let issues = found.iter().filter(|change| change.effect.resource == Resource::Issue);
     assert_eq!(issues.count(), 1);
-    assert!(found.iter().all(|change| change.by == Author::Unknown));
+    assert!(found.iter().all(|change| *change.by == Author::Unknown));
     assert_sound(&store).await;
 }

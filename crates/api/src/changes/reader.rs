@@ -24,6 +24,11 @@ use crate::state::AppState;
 
 /// A portion ends after this many bytes.
 const PORTION_BYTES: usize = 2 << 20;
+/// More than most changes have.
+const CHANGE_BYTES: usize = 256;
+/// The changes of a portion of lines: fewer reads, and mostly not more than its bytes have room
+/// for.
+const LINES_MAX: usize = 8000;
 
 /// The form in which changes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +109,10 @@ impl LogReader {
         let read = self.state.store.read_changes(ReadChanges {
             domain,
             after: self.after,
-            changes_max: usize::try_from(self.request.page_size).unwrap_or(1),
+            changes_max: match self.form {
+                Form::Lines if !self.request.collapse => LINES_MAX,
+                _ => usize::try_from(self.request.page_size).unwrap_or(1),
+            },
             filter: self.request.filter.clone(),
         });
         let page = in_time(time, read).await?;
@@ -138,7 +146,8 @@ impl LogReader {
         if self.request.collapse {
             collapse(&mut changes);
         }
-        let (mut out, mut count) = (Vec::new(), 0);
+        let room = (changes.len() * CHANGE_BYTES).min(PORTION_BYTES);
+        let (mut out, mut count) = (Vec::with_capacity(room), 0);
         let mut records = HashMap::new();
         let mut left = changes.len();
         for change in &changes {

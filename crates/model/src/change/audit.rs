@@ -98,7 +98,7 @@ impl AuditRequest {
 fn entry(change: &Change, action: &str, data: &[u8]) -> Vec<u8> {
     let mut out = format!("{{\"action_taken_at\":{},\"action\":", change.at.0).into_bytes();
     write_string(action, &mut out);
-    if change.by == Author::Unknown {
+    if *change.by == Author::Unknown {
         out.extend_from_slice(b",\"action_owner\":null");
     } else {
         write_author("action_owner", &change.by, change.effect.index, &mut out);

@@ -18,7 +18,7 @@ fn change(action: ChangeAction, fields: &'static [&'static str], values: &str) -
         position: 3,
         at: UnixMillis(50),
         effect: Effect { values: values.as_bytes().to_vec(), ..effect },
-        by: Author::Unknown,
+        by: Author::Unknown.into(),
         request_id: None,
     }
 }
@@ -75,7 +75,7 @@ fn a_change_has_an_entry_for_each_thing_that_it_changed() {
 #[test]
 fn an_entry_names_who_did_it() {
     let by = Author::Task { id: "t1".to_owned() };
-    let mut change = Change { by, ..change(ChangeAction::Created, &[], "") };
+    let mut change = Change { by: by.into(), ..change(ChangeAction::Created, &[], "") };
     change.effect.index = Some(4);
     let entry = parse(&[]).unwrap().entries(&change).pop().unwrap();
     assert_eq!(

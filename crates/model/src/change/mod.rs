@@ -106,6 +106,7 @@ impl Batch {
     /// The changes of a batch whose first one has this position.
     pub fn into_changes(self, first_position: u64) -> impl Iterator<Item = Change> {
         let Self { at, by, request_id, effects } = self;
+        let by = Arc::new(by);
         effects.into_iter().zip(first_position..).map(move |(effect, position)| Change {
             position,
             at,
@@ -123,6 +124,7 @@ pub struct Change {
     pub position: u64,
     pub at: UnixMillis,
     pub effect: Effect,
-    pub by: Author,
+    /// The changes of a batch share it.
+    pub by: Arc<Author>,
     pub request_id: Option<String>,
 }

@@ -58,7 +58,7 @@ impl ChangeFilter {
     pub fn matches(&self, change: &Change) -> bool {
         let Self { resources, actions, ids, by_task, by_key } = self;
         let effect = &change.effect;
-        let (task, key) = match &change.by {
+        let (task, key) = match &*change.by {
             Author::Task { id } => (Some(id), None),
             Author::Key { id, .. } => (None, Some(id)),
             Author::Unknown | Author::Command { .. } => (None, None),

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::json::{write_decimal, write_string};
+
 /// The id of a record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(Form);
@@ -20,6 +22,18 @@ impl RecordId {
         match self.0 {
             Form::Number(number) => Some(number),
             Form::Text(_) => None,
+        }
+    }
+
+    /// Appends the id as a JSON string.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>) {
+        match &self.0 {
+            Form::Number(number) => {
+                out.push(b'"');
+                write_decimal(*number, out);
+                out.push(b'"');
+            }
+            Form::Text(text) => write_string(text, out),
         }
     }
 }

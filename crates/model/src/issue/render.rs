@@ -1,8 +1,7 @@
 //! Writes the members of JSON maps, one after another, in the order of the calls. The caller writes
 //! the braces, because a head has none.
 
-use crate::json::{Json, write_array, write_map, write_string};
-use crate::record::write_decimal;
+use crate::json::{Json, write_array, write_decimal, write_map, write_string};
 
 /// A run of members, separated by commas.
 pub(super) struct Members<'o> {

@@ -25,6 +25,7 @@ pub(crate) use path::ValuePath;
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
 pub use walk::{elements_at, members_at};
+pub(crate) use write::write_decimal;
 pub use write::{write_array, write_map, write_string};
 
 /// Levels to which an entry may nest arrays and maps. Common readers give up at 128; this leaves

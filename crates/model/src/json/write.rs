@@ -56,6 +56,12 @@ pub fn write_map<K: AsRef<str>, T>(
     out.push(b'}');
 }
 
+/// Appends a number in digits. A record has several numbers; formatting them through a `String`
+/// each takes longer than the rest of a short record.
+pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
 /// Appends `text` as a JSON string, quotes included.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";

@@ -13,9 +13,9 @@ use super::rejected::{prepared_json, refuse, rejected_identities};
 use crate::change::{ChangeAction, Effect, Resource};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{CoreProfileId, IdentityKey};
-use crate::json::{Json, ValuePath};
+use crate::json::{Json, ValuePath, write_decimal};
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, PreparedEntry, write_decimal};
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
 use crate::task::Action;
 
 /// Approximate size of a creation's record in bytes.

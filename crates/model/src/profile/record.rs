@@ -5,8 +5,7 @@
 
 use super::field::{Field, Rule, Slots, Table};
 use crate::ids::CoreProfileId;
-use crate::json::{self, Json, write_map, write_string};
-use crate::record::write_decimal;
+use crate::json::{self, Json, write_decimal, write_map, write_string};
 use crate::time::UnixMillis;
 
 /// A stored app profile without its pid.

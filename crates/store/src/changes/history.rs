@@ -1,10 +1,12 @@
 //! The history of one record, newest first. The index names the batches that can have it; only
 //! these are read.
 
+use std::sync::Arc;
+
 use caseload_model::change::{Batch, Change, Effect, RecordId, Resource};
 use caseload_model::time::UnixMillis;
 
-use super::read::{BATCH_COLUMNS, STEP_BYTES, StoredBatch, batches, stored_batch};
+use super::read::{BATCH_COLUMNS, STEP_BYTES, StoredBatch, select_batches, stored_batch};
 use super::records::SPAN;
 use crate::checksum::CHANGES;
 use crate::idempotency::CommandStore;
@@ -75,7 +77,7 @@ pub(crate) fn effects_at(
 fn of_record(stored: StoredBatch, request: &ReadHistory, before: u64) -> Vec<Change> {
     let StoredBatch { first, batch } = stored;
     let Batch { at, by, request_id, effects } = batch;
-    let id = RecordId::from(request.id);
+    let (id, by) = (RecordId::from(request.id), Arc::new(by));
     let wanted = effects.into_iter().zip(first..).filter(|(effect, position)| {
         *position < before && effect.resource == request.resource && effect.id == id
     });
@@ -118,5 +120,5 @@ fn step(
     let end = within.map_or(i64::MAX, |last| last.saturating_add(1));
     let (condition, kind) = (format!("first_position < ?2 AND {indexed}"), request.resource.code());
     let values = values![domain, before, STEP_BATCHES, STEP_BYTES, kind, id, end];
-    batches(store, &condition, "DESC", values)
+    store.list(&select_batches(&condition, "DESC", ""), values, stored_batch)
 }

@@ -1,17 +1,20 @@
-//! Reading the log. A read takes batches in steps until its page is full, and gives up after many
-//! batches in which nothing matches, so that a filter for something rare is answered in portions.
+//! Reading the log. A read takes batches in steps until its page is full. The first step has about
+//! as many changes as the page, and each following one twice as many as the one before it, so that
+//! a read unpacks little that its page has no room for. It gives up after many batches in which
+//! nothing matches: a filter for something rare is answered in portions.
 
-use caseload_model::change::Batch;
+use caseload_model::change::{BATCH_CHANGES_MAX, Batch};
 use caseload_model::time::UnixMillis;
 
 use crate::checksum::CHANGES;
 use crate::idempotency::CommandStore;
 use crate::pack::{unpack_block, unpacked_size};
-use crate::sql::{Row, Value};
+use crate::sql::Row;
 use crate::{ChangePage, ReadChanges, StoreError, values};
 
-/// The most batches, and about the most stored bytes, that one statement reads.
-const STEP_BATCHES: usize = 500;
+/// The most batches, about the most changes, and about the most stored bytes of a step.
+const STEP_BATCHES: i64 = 500;
+const STEP_CHANGES: usize = BATCH_CHANGES_MAX;
 pub(super) const STEP_BYTES: i64 = 1 << 20;
 /// How many batches one read looks at.
 const READ_BATCHES_MAX: usize = 10_000;
@@ -65,13 +68,14 @@ pub fn read_changes(
         return Err(StoreError::ChangesDropped { dropped });
     }
     let mut page = ChangePage { changes: Vec::new(), next: request.after };
-    let mut looked_at = 0;
+    let (mut looked_at, mut step_changes) = (0, request.changes_max.clamp(1, STEP_CHANGES));
     while looked_at < READ_BATCHES_MAX {
-        let batches = step(store, request, page.next)?;
+        let batches = step(store, page.next, step_changes)?;
         if batches.is_empty() {
             break;
         }
         looked_at += batches.len();
+        step_changes = STEP_CHANGES.min(step_changes * 2);
         for StoredBatch { first, batch, .. } in batches {
             for change in batch.into_changes(first) {
                 if change.position <= page.next {
@@ -90,37 +94,35 @@ pub fn read_changes(
     Ok(page)
 }
 
-/// The batches that follow a position.
+/// The batches that follow a position, of about so many changes.
 fn step(
     store: &impl CommandStore,
-    request: &ReadChanges,
     after: u64,
+    changes: usize,
 ) -> Result<Vec<StoredBatch>, StoreError> {
     // A position in a request may be any number.
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let count = request.changes_max.clamp(1, STEP_BATCHES) as i64;
-    let domain = store.domain();
-    batches(store, "last_position > ?2", "ASC", values![domain, after, count, STEP_BYTES])
+    let (domain, changes) = (store.domain(), changes as i64);
+    let select = select_batches("last_position > ?2", "ASC", " AND changes_before < ?5");
+    let values = values![domain, after, STEP_BATCHES, STEP_BYTES, changes];
+    store.list(&select, values, stored_batch)
 }
 
-/// The first of the batches of the domain `?1` for which a condition holds, in this order: at most
-/// `?3`, and about `?4` stored bytes.
-pub(super) fn batches(
-    store: &impl CommandStore,
-    condition: &str,
-    order: &str,
-    values: &[Value<'_>],
-) -> Result<Vec<StoredBatch>, StoreError> {
+/// Reads the first of the batches of the domain `?1` for which a condition holds, in this order: at
+/// most `?3`, about `?4` stored bytes, and as many as a limit on `changes_before` has.
+pub(super) fn select_batches(condition: &str, order: &str, limit: &str) -> String {
     let columns = format!("{}, {BATCH_COLUMNS}", CHANGES.select());
     let order = format!("ORDER BY last_position {order}");
-    let select = format!(
+    format!(
         "SELECT {columns} FROM (
-             SELECT {columns}, sum(octet_length(bytes)) OVER ({order}) AS together
-             FROM (SELECT {columns} FROM changes WHERE domain_id = ?1 AND {condition}
-                 {order} LIMIT ?3) AS t) AS measured
-         WHERE together - octet_length(bytes) < ?4 {order}"
-    );
-    store.list(&select, values, stored_batch)
+             SELECT {columns}, sum(size) OVER so_far - size AS bytes_before,
+                 sum(count) OVER so_far - count AS changes_before
+             FROM (SELECT {columns}, octet_length(bytes) AS size,
+                     CAST(last_position - first_position + 1 AS INTEGER) AS count
+                 FROM changes WHERE domain_id = ?1 AND {condition}
+                 {order} LIMIT ?3) AS t WINDOW so_far AS ({order})) AS measured
+         WHERE bytes_before < ?4{limit} {order}"
+    )
 }
 
 /// The position of the domain's last change; 0 before the first.

@@ -79,7 +79,7 @@ impl MemoryStore {
         for _ in 0..count {
             let position = log.len() as u64 + 1;
             let effect = Effect::new(resource, position, ChangeAction::Updated);
-            let (at, by) = (UnixMillis(0), Author::Unknown);
+            let (at, by) = (UnixMillis(0), Author::Unknown.into());
             log.push(Change { position, at, effect, by, request_id: None });
         }
         self.appended.send_modify(|count| *count += 1);

@@ -4,8 +4,7 @@
 use crate::issue::fragments::{IssueBody, IssueFragments};
 use crate::issue::render::write_texts;
 use crate::issue::{IssueColumns, IssueFacts, IssuePart, UNASSIGNED, boolean_text};
-use crate::json::{self, Json, write_string};
-use crate::record::write_decimal;
+use crate::json::{self, Json, write_decimal, write_string};
 use crate::task::Family;
 use crate::time::UnixMillis;
 

@@ -92,6 +92,15 @@ function go(path) {
 }
 
 /**
+ * Shows another screen in the place of this one: the way back leads to where it led from here.
+ * @param {string} path
+ */
+function swap(path) {
+  history.replaceState({ depth }, "", `#/${path}`);
+  return show();
+}
+
+/**
  * Goes back to the screen before, or to this one if the page began here.
  * @param {string} otherwise
  */
@@ -152,6 +161,7 @@ async function show() {
       args,
       params,
       go,
+      swap,
       returning,
       signal: abort.signal,
       keys: (/** @type {any} */ more) => (keys = more),
@@ -347,12 +357,13 @@ function drawCalls() {
 }
 
 const KEYS = [
-  ["j / k", "next, previous"],
+  ["j / k", "next, previous (also in an issue)"],
   ["Enter", "open"],
   ["Esc", "back, close"],
   ["/", "search or filter"],
   ["x", "mark an issue for an edit of many"],
   ["r / n", "reply, note (in an issue)"],
+  ["Ctrl + Enter", "send the reply or the note"],
   ["c", "the last calls as curl"],
   ["?", "this list"],
 ];

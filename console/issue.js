@@ -1,66 +1,20 @@
 // One issue as a conversation: messages and notes in their order, and what can be changed.
-import { Refusal, base, call, can, query, send, v1 } from "./api.js";
+import { Refusal, call, can, query, v1 } from "./api.js";
 import { write } from "./json.js";
-import { STATES, at, count, short, size, time } from "./format.js";
+import { STATES, at, count, short, time } from "./format.js";
 import { agentNames } from "./change_words.js";
 import { History, goneScreen } from "./history.js";
-import { draftOf } from "./drafts.js";
-import { button, crumbs, field, head, input, notice, pill, select, table } from "./ui.js";
+import { Compose } from "./compose.js";
+import { marked, messageOf } from "./message.js";
+import { hitsOf, walkOf } from "./walk.js";
+import { button, crumbs, field, head, input, notice, pill, refused, select, table } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const PAGE = 100;
 /** So many messages are shown at first, if there are as many. */
 const FEWEST = 50;
-/** Characters of a message and of the issue as JSON that are shown at first. */
-const SHOWN = 4000;
+/** Characters of the issue as JSON that are shown. */
 const JSON_SHOWN = 200000;
-
-/** A text of any length, with the rest on demand. */
-function long(/** @type {string} */ text) {
-  const body = h("div", { class: "text", dir: "auto" }, text.slice(0, SHOWN));
-  if (text.length <= SHOWN) return body;
-  return [
-    body,
-    button(`Show all ${text.length} characters`, () => fill(body, text), { class: "plain" }),
-  ];
-}
-
-function attachment(/** @type {any} */ file) {
-  const id = /\/v1\/[^/]+\/attachments\/([^/?#]+)$/.exec(file.url ?? "")?.[1];
-  const href = id ? base + v1(`attachments/${id}`) : file.url;
-  const length = file.size ? ` · ${size(Number(file.size))}` : "";
-  const label = `${file.file_name ?? file.name ?? "file"}${length}`;
-  return h(
-    "a",
-    id
-      ? { href, download: file.file_name ?? "" }
-      : { href, target: "_blank", rel: "noopener noreferrer" },
-    label,
-  );
-}
-
-function entry(/** @type {any} */ item) {
-  const kind = item.isNote ? "note" : item.origin === "end-user" ? "theirs" : "ours";
-  const author = item.author ?? {};
-  return h(
-    "article",
-    { class: `message ${kind}` },
-    h(
-      "header",
-      { class: "row spread" },
-      h(
-        "span",
-        null,
-        h("b", { dir: "auto" }, short(author.name || author.emails?.[0] || "someone", 100)),
-        item.isNote && h("span", { class: "faint" }, " · private note"),
-      ),
-      h("span", { class: "faint" }, time(item.created_at)),
-    ),
-    long(String(item.body ?? "")),
-    item.attachments?.length > 0 &&
-      h("div", { class: "row files" }, item.attachments.map(attachment)),
-  );
-}
 
 /** The messages of an issue, or its notes: the last ones, and earlier ones when they are wanted. */
 class Talk {
@@ -110,33 +64,41 @@ async function readAll(/** @type {string} */ path, /** @type {AbortSignal} */ si
 }
 
 export default async function issueScreen(/** @type {any} */ context) {
-  const { args, signal, keys, back, up } = context;
+  const { args, params, signal, keys, back, up, reload } = context;
   const id = args[0];
   const path = `issues/${encodeURIComponent(id)}`;
   const list = h("a", { href: up("issues") }, "Issues");
-  keys({ Escape: () => back("issues") });
+  const walk = new Neighbours(id, context);
+  const ways = { Escape: () => back("issues"), ...walk.keys };
+  keys(ways);
   const [read, agents] = await Promise.all([
     readAll(path, signal).catch((error) => ({ error })),
     agentNames(signal),
   ]);
   const history = new History(v1(path), "issues", signal, agents);
-  if ("error" in read) return goneScreen(read.error, history, list, `#${id}`);
+  if ("error" in read) return [walk.element, await goneScreen(read.error, history, list, `#${id}`)];
   const { issue, messages, notes, apps } = read;
   const screen = new IssueScreen(context, issue, agents);
-  const { reply, note } = screen.draft;
-  keys({ Escape: () => back("issues"), r: () => reply.focus(), n: () => note.focus() });
-  const conversation = new Conversation(messages, notes);
+  const compose = can("write") ? new Compose(id, agents, reload) : null;
+  if (compose) keys({ ...ways, r: () => compose.write("reply"), n: () => compose.write("note") });
+  const hits = hitsOf(params);
+  const conversation = new Conversation(messages, notes, hits);
   return [
-    crumbs(list, h("span", { class: "faint mono" }, `#${issue.id}`)),
-    head(short(issue.title, 300) || "(without a title)"),
+    h(
+      "div",
+      { class: "row spread ways" },
+      crumbs(list, h("span", { class: "faint mono" }, `#${issue.id}`)),
+      walk.element,
+    ),
+    head(issue.title ? marked(short(issue.title, 300), hits) : "(without a title)"),
     h(
       "div",
       { class: "conversation" },
       h(
         "div",
-        null,
+        compose?.dropping(),
         conversation.element,
-        can("write") && screen.composeOf(),
+        compose?.element,
         history.begin().element,
       ),
       screen.asideOf(apps),
@@ -144,9 +106,46 @@ export default async function issueScreen(/** @type {any} */ context) {
   ];
 }
 
+/** The place of the issue in its list, and the ways to its neighbours. */
+class Neighbours {
+  constructor(/** @type {string} */ id, /** @type {any} */ { swap }) {
+    const walk = walkOf(id);
+    this.keys = {};
+    this.element = h("div", { class: "row", role: "group", "aria-label": "Place in the list" });
+    if (!walk) {
+      this.element.hidden = true;
+      return;
+    }
+    const go = async (/** @type {number} */ by) => {
+      const next = await walk.step(by);
+      if (next) await swap(next);
+      else notice(by > 0 ? "This is the last one of the list." : "This is the first one.");
+    };
+    const way = (
+      /** @type {string} */ label,
+      /** @type {string} */ key,
+      /** @type {number} */ by,
+    ) =>
+      button([label, h("kbd", { "aria-hidden": "true" }, key)], () => go(by), {
+        "aria-keyshortcuts": key,
+      });
+    this.keys = { j: () => go(1).catch(refused), k: () => go(-1).catch(refused) };
+    this.element.append(
+      h("span", { class: "faint" }, `${count(walk.place + 1)} of ${count(walk.length)}`),
+      way("Previous", "k", -1),
+      way("Next", "j", 1),
+    );
+  }
+}
+
 /** Messages and notes in one order, from when on all of both were read. */
 class Conversation {
-  constructor(/** @type {Talk} */ messages, /** @type {Talk} */ notes) {
+  constructor(
+    /** @type {Talk} */ messages,
+    /** @type {Talk} */ notes,
+    /** @type {string[]} */ hits,
+  ) {
+    this.hits = hits;
     this.messages = messages;
     this.notes = notes;
     this.element = h("div", { class: "talk" });
@@ -169,7 +168,7 @@ class Conversation {
     fill(
       this.element,
       hidden > 0 && button(label, () => this.more()),
-      all.map(entry),
+      all.map((one) => messageOf(one, this.hits)),
       all.length === 0 && h("p", { class: "faint" }, "No messages."),
     );
   }
@@ -192,7 +191,6 @@ class IssueScreen {
     this.reload = reload;
     this.issue = issue;
     this.agents = agents;
-    this.draft = draftOf(`issue/${this.id}`, makeDraft);
   }
   async edit(/** @type {any} */ body) {
     try {
@@ -202,63 +200,6 @@ class IssueScreen {
       notice(/** @type {any} */ (error).message, "bad");
     }
     this.reload();
-  }
-  async sendReply() {
-    const { reply, file } = this.draft;
-    const author = this.draft.as in this.agents ? this.draft.as : "";
-    if (author) {
-      const form = new FormData();
-      form.append("message-body", reply.value);
-      form.append("agent-id", author);
-      for (const one of file.files) form.append("attachments", one);
-      await send("POST", v1(`issues/${this.id}/messages`), { raw: form });
-    } else if (file.files.length) {
-      throw new Refusal(400, { detail: "the desk sends no files; choose an agent as the author" });
-    } else {
-      // Without an agent, a message would be the end user's; the desk writes by an edit.
-      const body = { "issue-ids": [String(this.id)], "message-body": reply.value };
-      await call("PUT", v1("issues"), { body });
-    }
-    reply.value = "";
-    file.value = "";
-    this.reload();
-  }
-  async addNote() {
-    const { note } = this.draft;
-    const body = { "note-text": note.value };
-    await call("POST", v1(`issues/${this.id}/private-notes`), { body });
-    note.value = "";
-    this.reload();
-  }
-  /** The fields of a reply and of a note. */
-  composeOf() {
-    const { agents, draft } = this;
-    const as = select(
-      { "": "the desk", ...agents },
-      {
-        "aria-label": "Author",
-        value: draft.as in agents ? draft.as : "",
-        onchange: () => (draft.as = as.value),
-      },
-    );
-    const hasAgents = Object.keys(agents).length > 0;
-    const sending = h(
-      "div",
-      { class: "row" },
-      hasAgents && [h("span", { class: "faint" }, "as"), as],
-      draft.file,
-      button("Send the reply", () => this.sendReply(), { class: "primary last" }),
-    );
-    const adding = h(
-      "div",
-      { class: "row" },
-      button("Add the note", () => this.addNote()),
-      h("span", { class: "faint" }, "Only agents see it."),
-    );
-    return [
-      h("div", { class: "compose" }, draft.reply, sending),
-      h("div", { class: "compose note" }, draft.note, adding),
-    ];
   }
   asideOf(/** @type {any[]} */ apps) {
     const { issue } = this;
@@ -349,28 +290,6 @@ function authorOf(/** @type {any} */ { author_name: name, author_email: email })
 /** A custom field as a row. @param {[string, any]} pair */
 function customField([key, value]) {
   return [key, short(text(value?.value !== undefined ? value.value : value), 200)];
-}
-
-/** A reply and a note that are not sent yet: the fields with their text and choices. */
-function makeDraft() {
-  const reply = h("textarea", {
-    rows: 4,
-    "aria-label": "Reply",
-    placeholder: "Write a reply  ( r )",
-  });
-  const note = h("textarea", {
-    rows: 2,
-    "aria-label": "Private note",
-    placeholder: "Write a private note  ( n )",
-  });
-  const file = h("input", { type: "file", multiple: true, "aria-label": "Attachments" });
-  return {
-    reply,
-    note,
-    file,
-    as: "",
-    unsent: () => Boolean(reply.value || note.value || file.files.length),
-  };
 }
 
 const text = (/** @type {any} */ value) =>

@@ -18,6 +18,7 @@ import {
 } from "./ui.js";
 import { Pages } from "./pages.js";
 import { longList } from "./list.js";
+import { opened, wordsOf } from "./walk.js";
 import { fill, h } from "./view.js";
 
 const EDIT_MAX = 5000;
@@ -154,9 +155,9 @@ class IssuesScreen {
     this.list = longList({
       height: 44,
       label: "Issues",
-      row: (issue) => this.row(issue),
+      row: (issue, at) => this.row(issue, at),
       missing: () => this.pages.load(this.list.seen, () => this.list.redraw()).catch(refused),
-      open: (issue) => go(`issue/${issue.id}`),
+      open: (issue) => this.open(issue, this.list.at),
       name: `issues?${params}`,
       returning,
     });
@@ -182,12 +183,20 @@ class IssuesScreen {
     return empty("No issues yet", link, " from a file, or send them through the API.");
   }
   /** @returns {Promise<any>} */
-  ask(/** @type {any} */ page) {
+  ask(/** @type {any} */ page, /** @type {AbortSignal|null} */ signal = this.signal) {
     const wanted = query({ ...this.wanted, excludes: ["messages"], ...page });
     const quiet = this.pages.length > 0;
-    return call("GET", v1(`issues${wanted}`), { signal: this.signal, quiet });
+    return call("GET", v1(`issues${wanted}`), { signal: signal ?? undefined, quiet });
   }
-  row(/** @type {any} */ issue) {
+  /** Opens an issue, from which the page goes on to its neighbours after this screen is left. */
+  open(/** @type {any} */ issue, /** @type {number} */ at) {
+    const { params, pages } = this;
+    const list = { name: `issues?${params}`, pages, query: wordsOf(params) };
+    pages.ask = (page) => this.ask(page, null);
+    opened(list, at);
+    this.go(`issue/${issue.id}${list.query}`);
+  }
+  row(/** @type {any} */ issue, /** @type {number} */ at) {
     const toggle = (/** @type {any} */ event) => {
       event.stopPropagation();
       this.mark(issue);
@@ -198,7 +207,7 @@ class IssuesScreen {
     const author = short(issue.author_name || issue.author_email, 60);
     return h(
       "div",
-      { class: "issue-row", onclick: () => this.go(`issue/${issue.id}`) },
+      { class: "issue-row", onclick: () => this.open(issue, at) },
       can("write") &&
         h("span", { class: "mark", onclick: toggle, title: hint }, marked ? "☑" : "☐"),
       h("span", { class: "faint mono id" }, `#${issue.id}`),

@@ -82,6 +82,12 @@ export function visible(count, height, top, view, more = MORE) {
 const places = /** @type {Map<string, {top:number, selected:number}>} */ (new Map());
 const PLACES_MAX = 50;
 
+/** The list of this name comes back with another row selected, which is in view. */
+export function leftAt(/** @type {string} */ name, /** @type {number} */ selected) {
+  const left = places.get(name);
+  if (left) places.set(name, { ...left, selected });
+}
+
 /** Rows by which a key moves the selection. */
 const STEPS = /** @type {Record<string, number>} */ ({
   ArrowDown: 1,
@@ -218,6 +224,7 @@ class LongList {
     track.resize(items.length * this.options.height, this.element.clientHeight);
     this.inside.style.height = `${track.height}px`;
     track.go(back.top);
+    this.show();
     this.settle();
   }
   /** While other items load, the rows stay, and keys and clicks do nothing. `set` ends that. */
@@ -258,17 +265,23 @@ class LongList {
   }
   /** Selects another row, and shows it. */
   move(/** @type {number} */ by) {
-    const { track, items } = this;
-    const { height } = this.options;
+    const { items } = this;
     if (this.waiting || !items.length) return;
     // So that Enter opens the row, and not the button that was used before.
     this.element.focus({ preventScroll: true });
     this.at = Math.max(0, Math.min(items.length - 1, this.at + by));
-    const top = this.at * height;
-    if (top < track.top) track.go(top);
-    else if (top + height > track.top + track.view) track.go(top + height - track.view);
+    this.show();
     this.settle();
     this.draw(true);
+  }
+  /** Goes to where the selected row is in view. */
+  show() {
+    const { track, at } = this;
+    const { height } = this.options;
+    if (at < 0) return;
+    const top = at * height;
+    if (top < track.top) track.go(top);
+    else if (top + height > track.top + track.view) track.go(top + height - track.view);
   }
   openSelected() {
     const item = this.waiting || this.at < 0 ? null : this.selected;

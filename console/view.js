@@ -8,7 +8,9 @@ const SVG_TAGS = new Set(["svg", "path", "rect", "g", "line", "text", "title", "
 
 /** @param {string} text */
 export function isSafeAddress(text) {
-  return !/^[\s\u0000-\u001f]*[a-z][a-z0-9+.-]*:/i.test(text) || /^(https?|blob):/i.test(text);
+  return (
+    !/^[\s\u0000-\u001f]*[a-z][a-z0-9+.-]*:/i.test(text) || /^(https?|blob|mailto):/i.test(text)
+  );
 }
 
 /**

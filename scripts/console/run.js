@@ -3,6 +3,7 @@
 // argument names a group of flows, or all; a second one a part of their names.
 import { Browser } from "./browser.js";
 import { access } from "./flows/access.js";
+import { conversation } from "./flows/conversation.js";
 import { erasures } from "./flows/erasures.js";
 import { exports } from "./flows/exports.js";
 import { faults } from "./flows/faults.js";
@@ -24,6 +25,7 @@ const GROUPS = {
   acts: [
     ...access,
     ...ofIssues,
+    ...conversation,
     ...ofPeople,
     ...erasures,
     ...files,

@@ -153,6 +153,7 @@ export const issues = [
         page.getByRole("link", { name: /proof.txt/ }).click(),
       ]);
       assert.equal(readFileSync(await download.path(), "utf8"), "proof");
+      await page.getByRole("button", { name: "Note", exact: true }).click();
       await page.getByLabel("Private note").fill("A secret.");
       await page.getByRole("button", { name: "Add the note" }).click();
       await page.locator(".message.note", { hasText: "A secret." }).waitFor();
@@ -353,8 +354,11 @@ export const issues = [
       });
       const page = await open({ path: `issue/${made.id}` });
       await title(page, "With a draft");
+      const note = page.getByRole("button", { name: "Note", exact: true });
       await page.getByLabel("Reply").fill("Half a sent");
+      await note.click();
       await page.getByLabel("Private note").fill("Ask Grace");
+      await page.getByRole("button", { name: "Reply", exact: true }).click();
       await page.getByLabel("State").selectOption("waiting-for-agent");
       await page.getByText("saved").waitFor();
       assert.equal(await page.getByLabel("Reply").inputValue(), "Half a sent");
@@ -365,13 +369,9 @@ export const issues = [
       assert.equal(await page.getByLabel("Reply").inputValue(), "");
       await page.evaluate((id) => (location.hash = `/issue/${id}`), made.id);
       await title(page, "With a draft");
-      assert.deepEqual(
-        [
-          await page.getByLabel("Reply").inputValue(),
-          await page.getByLabel("Private note").inputValue(),
-        ],
-        ["Half a sent", "Ask Grace"],
-      );
+      assert.equal(await page.getByLabel("Reply").inputValue(), "Half a sent");
+      await note.click();
+      assert.equal(await page.getByLabel("Private note").inputValue(), "Ask Grace");
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByLabel("API key").fill(server.key);
       await page.keyboard.press("Enter");

@@ -38,6 +38,7 @@ const WITHIN = named(
     "import-faults": ["imports", () => import("./faults.js")],
     faults: ["imports", () => import("./faults.js")],
     person: ["people", () => import("./person.js")],
+    author: ["people", () => import("./author.js")],
     erase: ["people", () => import("./erase.js")],
     erasure: ["people", () => import("./erase.js")],
     webhook: ["settings", () => import("./webhook.js")],
@@ -92,7 +93,7 @@ function go(path) {
 }
 
 /**
- * Shows another screen in the place of this one: the way back leads to where it led from here.
+ * Shows another screen in the place of this one: the way back is that of this screen.
  * @param {string} path
  */
 function swap(path) {
@@ -362,6 +363,7 @@ const KEYS = [
   ["Esc", "back, close"],
   ["/", "search or filter"],
   ["x", "mark an issue for an edit of many"],
+  ["a", "the author of an issue (in the list)"],
   ["r / n", "reply, note (in an issue)"],
   ["Ctrl + Enter", "send the reply or the note"],
   ["c", "the last calls as curl"],

@@ -30,26 +30,45 @@ export default async function eraseScreen(/** @type {any} */ context) {
 }
 
 async function asked(/** @type {any} */ context, /** @type {any} */ list) {
-  const { args, signal } = context;
   if (!can("write")) throw new Refusal(403, { detail: "your key may only read, and not erase" });
-  const path = v2(`identity/core_profiles/${encodeURIComponent(args[0])}`);
-  const profile = await call("GET", path, { signal });
-  const question = new Question(context, profile);
+  const target = await targetOf(context);
+  const question = new Question(context, target);
   await question.ask();
-  const name = short(nameOf(profile), 120);
-  const link = h("a", { href: `#/person/${encodeURIComponent(args[0])}`, dir: "auto" }, name);
+  const link = h("a", { href: `#/${target.page}`, dir: "auto" }, short(target.name, 120));
   return [crumbs([list, h("span", { class: "faint" }, " / "), link], "Erase"), question.element];
+}
+
+/**
+ * Who is erased: their name, what one types to go on, their page, and how the API names them. An
+ * author without a profile is named by the address, or by the app profile.
+ * @typedef {{name:string, phrase:string, page:string, body:Record<string, string>}} Target
+ * @returns {Promise<Target>}
+ */
+async function targetOf(/** @type {any} */ { args: [id], params, signal }) {
+  if (!id) {
+    const [identity, pid] = [params.get("identity"), params.get("pid")];
+    const text = identity ? identity.slice(identity.indexOf(":") + 1) : pid;
+    if (!text) throw new Refusal(404, { detail: "this address names no person" });
+    const known = identity ? { email: text } : { pid: text };
+    const page = `author?${new URLSearchParams(/** @type {any} */ (known))}`;
+    return { name: text, phrase: text, page, body: identity ? { identity } : { pid } };
+  }
+  const path = v2(`identity/core_profiles/${encodeURIComponent(id)}`);
+  const profile = await call("GET", path, { signal });
+  const page = `person/${encodeURIComponent(id)}`;
+  const body = { "core-profile-id": id };
+  return { name: nameOf(profile), phrase: phraseOf(profile), page, body };
 }
 
 /** What would go, and whether it should. */
 class Question {
-  constructor(/** @type {any} */ { args, signal, go }, /** @type {any} */ profile) {
-    this.id = args[0];
+  constructor(/** @type {any} */ { signal, go }, /** @type {Target} */ target) {
+    this.target = target;
     this.signal = /** @type {AbortSignal} */ (signal);
     this.go = go;
-    this.phrase = phraseOf(profile);
+    this.phrase = target.phrase;
     /** Two presses erase once. */
-    this.key = `console-erase-${this.id}-${Date.now()}`;
+    this.key = `console-erase-${Date.now()}-${Math.random()}`;
     this.found = h("div", { role: "status" });
     this.issues = "redact";
     this.typed = input({ required: true });
@@ -59,7 +78,7 @@ class Question {
     this.element = h(
       "div",
       null,
-      head(["Erase ", short(nameOf(profile), 120)]),
+      head(["Erase ", short(target.name, 120)]),
       h(
         "p",
         null,
@@ -78,6 +97,7 @@ class Question {
     );
   }
   form() {
+    const { target } = this;
     const submit = (/** @type {any} */ event) => {
       event.preventDefault();
       this.start().catch((error) => {
@@ -101,7 +121,7 @@ class Question {
       h(
         "div",
         { class: "actions" },
-        button("Cancel", () => this.go(`person/${encodeURIComponent(this.id)}`)),
+        button("Cancel", () => this.go(target.page)),
         this.send,
       ),
     );
@@ -128,7 +148,7 @@ class Question {
     this.ask().catch((error) => !this.signal.aborted && fill(this.refusal, problem(error)));
   }
   get body() {
-    return { "core-profile-id": this.id, issues: this.issues };
+    return { ...this.target.body, issues: this.issues };
   }
   /** Asks the server what would go. */
   async ask() {
@@ -136,7 +156,10 @@ class Question {
     const body = { ...this.body, dry_run: true };
     const found = await call("POST", v1("erasures"), { body, signal });
     if (issues !== this.issues) return;
-    update(this.found, found, () => [othersOf(found, this.id), receiptView(found)]);
+    update(this.found, found, () => [
+      othersOf(found, this.target.body["core-profile-id"]),
+      receiptView(found),
+    ]);
     const some = found.counts.issues > 0;
     update(this.whether, some, () => some && this.choices());
   }
@@ -159,7 +182,7 @@ class Question {
 }
 
 /** That other profiles share an identity with the person, and go too. */
-function othersOf(/** @type {any} */ { core_profile_ids: ids }, /** @type {string} */ id) {
+function othersOf(/** @type {any} */ { core_profile_ids: ids }, /** @type {string=} */ id) {
   const others = ids.filter((/** @type {string} */ one) => one !== id);
   if (!others.length) return null;
   const text =

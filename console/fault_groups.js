@@ -3,6 +3,7 @@
 import { eachLine, query } from "./api.js";
 import { write } from "./json.js";
 import { count, short, things } from "./format.js";
+import { detailOf, fieldName } from "./fields.js";
 import { groupOf, placeOf } from "./pointer.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";
@@ -75,11 +76,15 @@ export function groupsView(groups, columns) {
     return [
       fault.code.replaceAll("_", " "),
       count(n),
-      h("span", { dir: "auto" }, column ? `column ${short(column, 60)}` : place || "the entry"),
+      h(
+        "span",
+        { dir: "auto" },
+        column ? `column ${short(column, 60)}` : place ? fieldName(place) : "the entry",
+      ),
       count(fault.line),
       fault.value !== null &&
         h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, {}), 60)),
-      h("span", { dir: "auto" }, short(fault.detail, 240)),
+      h("span", { dir: "auto" }, short(detailOf(fault), 240)),
     ];
   });
   const heads = ["fault", "count", "where", "first line", "value", "why"];

@@ -6,7 +6,8 @@ import { base, call, can, idOf, nounOf, pathOf, query, recordOf, screenOf } from
 import { submit } from "./upload.js";
 import { write } from "./json.js";
 import { Pages } from "./pages.js";
-import { groupOf, valueAt } from "./pointer.js";
+import { detailOf, placeName } from "./fields.js";
+import { valueAt } from "./pointer.js";
 import { count, short, things } from "./format.js";
 import { draftOf } from "./drafts.js";
 import { filterOf, groupsOf, nameOf, recordsOf, shownValue } from "./fault_groups.js";
@@ -130,11 +131,11 @@ class FaultsScreen {
       h(
         "span",
         { class: "grow clip" },
-        h("span", { class: "mono" }, fault.pointer ?? "", " "),
+        h("span", null, placeName(fault.pointer ?? ""), " "),
         h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, record), 60)),
         fixed && record.entry && [" → ", h("mark", { class: "good", dir: "auto" }, after())],
         h("br"),
-        h("span", { class: "faint", dir: "auto" }, short(fault.detail, 160)),
+        h("span", { class: "faint", dir: "auto" }, short(detailOf(fault), 160)),
       ),
       record.errors.length > 1 && h("span", { class: "tag" }, `${record.errors.length} faults`),
     );
@@ -224,7 +225,7 @@ class FaultsScreen {
   groupButton(/** @type {Group} */ group, /** @type {Map<string, number>} */ done) {
     const { wanted } = this;
     const chosen = wanted?.name === group.name && !wanted.records === !group.records;
-    const place = groupOf(group.fault.pointer ?? "") || "the entry";
+    const place = placeName(group.fault.pointer ?? "") || "the entry";
     const all = done.get(group.name) === group.count;
     return h(
       "button",
@@ -238,7 +239,7 @@ class FaultsScreen {
         null,
         h("b", null, group.fault.code.replaceAll("_", " ")),
         h("br"),
-        h("span", { class: "mono faint" }, place),
+        h("span", { class: "faint" }, place),
       ),
       h("span", { class: all ? "good" : "" }, count(group.count)),
     );

@@ -182,7 +182,7 @@ class Reader {
     sticky.lastIndex = at;
     return sticky.exec(this.text)?.[0] ?? "";
   }
-  /** A tag; a text up to where it turned out that it is none. @param {number} at */
+  /** A tag; or the text, if it turns out not to be one. @param {number} at */
   tag(at, /** @type {boolean} */ ends) {
     const { text } = this;
     const begin = this.at;

@@ -1,5 +1,5 @@
 // One issue as a conversation: messages and notes in their order, and what can be changed.
-import { Refusal, call, can, query, v1 } from "./api.js";
+import { Refusal, call, can, has, query, v1 } from "./api.js";
 import { write } from "./json.js";
 import { STATES, at, count, short, time } from "./format.js";
 import { agentNames } from "./change_words.js";
@@ -7,6 +7,7 @@ import { History, goneScreen } from "./history.js";
 import { Compose } from "./compose.js";
 import { marked, messageOf } from "./message.js";
 import { hitsOf, walkOf } from "./walk.js";
+import { authorPath } from "./profile.js";
 import { button, crumbs, field, head, input, notice, pill, refused, select, table } from "./ui.js";
 import { fill, h } from "./view.js";
 
@@ -277,14 +278,18 @@ class IssueScreen {
   }
 }
 
-function authorOf(/** @type {any} */ { author_name: name, author_email: email }) {
-  return h(
-    "span",
-    { class: "lines" },
+/** The author, who leads to their page. */
+function authorOf(/** @type {any} */ issue) {
+  const { author_name: name, author_email: email } = issue;
+  const path = has("profiles") && authorPath(issue);
+  const shown = [
     name && h("span", { dir: "auto" }, short(name)),
-    email && h("a", { href: `#/people?${new URLSearchParams({ q: email })}` }, short(email)),
-    !name && !email && "unknown",
-  );
+    email && h("span", null, short(email)),
+    !name && !email && "without a name",
+  ];
+  return path
+    ? h("a", { class: "lines", href: `#/${path}` }, shown)
+    : h("span", { class: "lines" }, shown);
 }
 
 /** A custom field as a row. @param {[string, any]} pair */

@@ -1,5 +1,5 @@
 // Issues: a list of any length with filters, order and total in the address, and edits of many.
-import { call, can, query, v1 } from "./api.js";
+import { call, can, has, query, v1 } from "./api.js";
 import { OPEN, STATES, STATE_OPTIONS, count, dayBound, short, things, time } from "./format.js";
 import { named } from "./json.js";
 import {
@@ -18,10 +18,13 @@ import {
 } from "./ui.js";
 import { Pages } from "./pages.js";
 import { longList } from "./list.js";
+import { authorPath } from "./profile.js";
 import { opened, wordsOf } from "./walk.js";
 import { fill, h } from "./view.js";
 
 const EDIT_MAX = 5000;
+/** The page of an author, if this server has people. */
+const pathOfAuthor = (/** @type {any} */ issue) => (has("profiles") ? authorPath(issue) : null);
 /** Issues of a page when all are marked. */
 const MARK_PAGE = 1000;
 
@@ -125,6 +128,7 @@ export default async function issues(/** @type {any} */ context) {
     Enter: () => list.openSelected(),
     "/": () => search.focus(),
     x: () => list.selected && screen.mark(list.selected),
+    a: () => screen.openAuthor(list.selected),
   });
   return h(
     "div",
@@ -204,7 +208,6 @@ class IssuesScreen {
     const marked = this.marked.has(String(issue.id));
     const hint = "mark for an edit of many (x)";
     const tags = issue.tags.slice(0, 3);
-    const author = short(issue.author_name || issue.author_email, 60);
     return h(
       "div",
       { class: "issue-row", onclick: () => this.open(issue, at) },
@@ -217,10 +220,26 @@ class IssuesScreen {
         { class: "tags" },
         tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
       ),
-      h("span", { class: "who-cell faint", dir: "auto" }, author),
+      this.authorOf(issue),
       h("span", { class: "pill-cell" }, pill(issue.state_data.state)),
       h("span", { class: "faint when" }, time(issue.created_at)),
     );
+  }
+  /** Who wrote an issue. A click leads to that person, as `a` does. */
+  authorOf(/** @type {any} */ issue) {
+    const name = short(issue.author_name || issue.author_email, 60);
+    const props = { class: "who-cell faint", dir: "auto" };
+    if (!name || !pathOfAuthor(issue)) return h("span", props, name);
+    const onclick = (/** @type {any} */ event) => {
+      event.stopPropagation();
+      this.openAuthor(issue);
+    };
+    const title = "the person, with all their issues (a)";
+    return h("span", props, h("span", { class: "as-link", title, onclick }, name));
+  }
+  openAuthor(/** @type {any} */ issue) {
+    const path = issue && pathOfAuthor(issue);
+    if (path) this.go(path);
   }
   mark(/** @type {any} */ issue) {
     const { marked } = this;

@@ -274,7 +274,7 @@ class LongList {
     this.settle();
     this.draw(true);
   }
-  /** Goes to where the selected row is in view. */
+  /** Scrolls the selected row into view. */
   show() {
     const { track, at } = this;
     const { height } = this.options;

@@ -1,7 +1,8 @@
 // Mending entries with faults: one as JSON, or one value in each entry of a group. Mended entries
 // are a draft of the page, and nothing is sent from here.
 import { parse, write } from "./json.js";
-import { groupOf, valueAt, withValue } from "./pointer.js";
+import { detailOf, placeName } from "./fields.js";
+import { valueAt, withValue } from "./pointer.js";
 import { count, short } from "./format.js";
 import { nameOf, shownValue } from "./fault_groups.js";
 import { dialog, field, input, select } from "./ui.js";
@@ -42,7 +43,7 @@ function parsed(/** @type {string} */ text) {
 
 /** Shows a line that is not an entry. It has no fields to edit. */
 export function showRaw(/** @type {any} */ record) {
-  const reasons = record.errors.map((/** @type {any} */ fault) => h("li", null, fault.detail));
+  const reasons = record.errors.map((/** @type {any} */ fault) => h("li", null, detailOf(fault)));
   const advice = "This is not a JSON map, so it can only be mended in the file.";
   return dialog(
     `Line ${record.line}`,
@@ -80,11 +81,11 @@ export function mendEntry({ mended }, record) {
     h(
       "li",
       null,
-      h("span", { class: "mono" }, fault.pointer ?? ""),
+      h("span", null, placeName(fault.pointer ?? "")),
       " ",
       h("mark", { class: "bad", dir: "auto" }, short(shownValue(fault, record), 100)),
       " ",
-      fault.detail,
+      detailOf(fault),
     ),
   );
   return dialog(`Line ${record.line}`, [h("ul", null, faults), text, changes], {
@@ -166,9 +167,9 @@ export class GroupMending {
   ask() {
     const { fault } = this.group;
     return dialog(
-      `Mend ${fault.code.replaceAll("_", " ")} at ${groupOf(fault.pointer)}`,
+      `Mend ${fault.code.replaceAll("_", " ")}: ${placeName(fault.pointer)}`,
       [
-        h("p", { class: "faint" }, fault.detail),
+        h("p", { class: "faint" }, detailOf(fault)),
         field("How", this.how),
         this.slot,
         field("Only where the value is", this.only),

@@ -1,10 +1,12 @@
-// People: find core profiles by an identity, a part of the name, a tag, a country, a language, a
-// segment, or the days of their creation and last change.
+// People: find profiles and authors by an identity or a part of the name, and core profiles by a
+// tag, a country, a language, a segment, or the days of their creation and last change.
 import { call, query, v2 } from "./api.js";
-import { count, dayBound, short, time } from "./format.js";
-import { empty, exportLink, failed, head, input, refused } from "./ui.js";
+import { fieldName } from "./fields.js";
+import { count, dayBound, short, things, time } from "./format.js";
+import { button, empty, exportLink, failed, head, input, refused } from "./ui.js";
 import { Pages } from "./pages.js";
-import { identitiesOf, nameOf, searchOf } from "./profile.js";
+import { Search, pageOf } from "./people_found.js";
+import { identitiesOf, nameIn, nameOf, searchOf } from "./profile.js";
 import { longList } from "./list.js";
 import { fill, h } from "./view.js";
 
@@ -18,6 +20,9 @@ const DAYS = [
 /** The filters of an address. */
 export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
   ...searchOf(params.get("q") ?? ""),
+  ...otherFilters(params),
+});
+const otherFilters = (/** @type {URLSearchParams} */ params) => ({
   tags: params.get("tag") && { and: [params.get("tag")] },
   country: params.get("country") && [params.get("country")],
   language: params.get("language") && [params.get("language")],
@@ -33,23 +38,18 @@ export const filtersOf = (/** @type {URLSearchParams} */ params) => ({
 export default async function people(/** @type {any} */ context) {
   const { params, go, keys, reload } = context;
   const found = new PeopleList(context);
-  const { list, pages } = found;
-  const heading = h("span", { class: "number", role: "status" });
-  const body = h("div", { class: "grow" });
+  const { list } = found;
   try {
-    await pages.begin();
-    fill(heading, count(pages.length));
-    list.set(pages);
-    fill(body, pages.length ? list.element : nobody(params));
+    await found.begin();
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
-    fill(body, failed(error, reload));
+    fill(found.body, failed(error, reload));
   }
   const search = input({
     type: "search",
     value: params.get("q") ?? "",
     "aria-label": "Find people",
-    placeholder: "Name, e-mail or uid:…  ( / )",
+    placeholder: "Name, address, phone or id  ( / )",
   });
   keys({
     j: () => list.move(1),
@@ -60,28 +60,49 @@ export default async function people(/** @type {any} */ context) {
   return h(
     "div",
     { class: "fill" },
-    head(["People ", heading], exportLink("core_profiles", params)),
+    head(["People ", found.heading], exportLink("core_profiles", params)),
     filtersForm(params, search, go),
-    body,
+    found.said,
+    found.body,
   );
 }
 
-/** The people whom the filters of an address find. */
+/**
+ * The people whom the filters of an address find: those with the identity, the list of core
+ * profiles, and people of app profiles or issues alone.
+ */
 class PeopleList {
   constructor(/** @type {any} */ { params, signal, go, returning }) {
+    this.params = /** @type {URLSearchParams} */ (params);
     this.signal = /** @type {AbortSignal} */ (signal);
-    this.filters = filtersOf(params);
+    const text = (params.get("q") ?? "").trim();
+    const filters = otherFilters(params);
+    this.search = text ? new Search(text, filters, this.signal) : null;
+    /** The list by name, which has no one if the text is an identity. */
+    this.filters = text ? { name: nameIn(text), ...filters } : filters;
+    this.listed = !text || nameIn(text) !== undefined;
+    this.first = /** @type {import("./people_found.js").Found[]} */ ([]);
+    this.others = /** @type {import("./people_found.js").Found[]} */ ([]);
+    this.heading = h("span", { class: "number", role: "status" });
+    this.said = h("div", { role: "status" });
+    this.body = h("div", { class: "grow" });
     /** Who asks for times of change wants the last change first. */
     this.changed = params.has("updated-since") || params.has("updated-until");
-    const open = (/** @type {any} */ person) => go(`person/${person["core-profile-id"]}`);
+    const open = (/** @type {any} */ found) => go(pageOf(found));
     this.list = longList({
       height: 44,
       label: "People",
-      missing: () => this.pages.load(this.list.seen, () => this.list.redraw()).catch(refused),
+      missing: () =>
+        this.pages
+          .load(
+            () => this.seen(),
+            () => this.list.redraw(),
+          )
+          .catch(refused),
       name: `people?${params}`,
       returning,
       open,
-      row: (person) => rowOf(person, () => open(person)),
+      row: (found) => rowOf(found, () => open(found)),
     });
     const kind = this.changed ? "updated" : "created";
     this.pages = new Pages({
@@ -102,43 +123,136 @@ class PeopleList {
     const options = { signal: this.signal, quiet: this.pages.length > 0 };
     return call("GET", v2("identity/core_profiles") + wanted, options);
   }
+  /** The places of the core profiles in view. */
+  seen() {
+    const { first, pages } = this;
+    return this.list
+      .seen()
+      .map((place) => Math.min(Math.max(0, place - first.length), pages.length));
+  }
+  get length() {
+    return this.first.length + this.pages.length + this.others.length;
+  }
+  /** The person at a place, as lists of the page have them. @param {number} place */
+  at(place) {
+    const { first, pages, others } = this;
+    if (place < first.length) return first[place];
+    const after = place - first.length - pages.length;
+    if (after >= 0) return others[after];
+    const profile = pages.at(place - first.length);
+    return profile && { profile };
+  }
+  async begin() {
+    const { search, signal } = this;
+    const [first] = await Promise.all([
+      search ? search.byIdentity() : [],
+      this.listed && this.pages.begin(),
+    ]);
+    this.first = first;
+    const more = () => this.more(/** @type {Search} */ (search));
+    if (search && !this.length) await more();
+    this.draw();
+    if (search && this.length && !this.others.length)
+      more()
+        .then(() => this.draw())
+        .catch((error) => !signal.aborted && refused(error));
+  }
+  /** People without a core profile. */
+  async more(/** @type {Search} */ search) {
+    const { found, left } = await search.byApp(this.first);
+    this.others = found;
+    if (!this.length) this.others = await search.byIssue();
+    if (left)
+      fill(
+        this.said,
+        h(
+          "p",
+          { class: "faint" },
+          `${things(left, "more app profile")} can be theirs, too. Write more of the name.`,
+        ),
+      );
+  }
+  draw() {
+    const { length, list } = this;
+    fill(this.heading, count(length));
+    list.set(this);
+    fill(this.body, length ? list.element : this.nobody());
+  }
+  /** Why the list is empty, and how to find somebody by a part of the address. */
+  nobody() {
+    const { params, search } = this;
+    if (!params.size)
+      return empty(
+        "No people yet",
+        h("a", { href: "#/new-import" }, "Import profiles"),
+        " from a file.",
+      );
+    const look = button("Look for it in all addresses", () => this.scan());
+    return empty(
+      "Nobody found",
+      "Write a part of the name, or a whole address, phone number or id. ",
+      h("a", { href: "#/people" }, "Remove all filters"),
+      search && this.listed && h("div", null, look),
+    );
+  }
+  /** Looks for a part of an address, which reads all profiles. */
+  async scan() {
+    const { search } = this;
+    const show = (/** @type {string} */ text) => fill(this.said, h("p", { class: "faint" }, text));
+    show("Looking through all addresses…");
+    await /** @type {Search} */ (search).scan((found, read) => {
+      const grown = found.length !== this.others.length;
+      this.others = [...found];
+      show(`${things(read, "profile")} looked through.`);
+      if (grown) this.draw();
+    });
+  }
 }
 
-function rowOf(/** @type {any} */ person, /** @type {()=>void} */ open) {
-  const identities = identitiesOf(person)
-    .slice(0, 3)
-    .map(([type, value]) =>
-      type === "email" ? short(value, 60) : `${type.replaceAll("_", " ")} ${short(value, 40)}`,
-    );
-  const tags = (person.tags ?? []).slice(0, 3);
+/** @param {import("./people_found.js").Found} found @param {()=>void} open */
+function rowOf(found, open) {
+  const { profile, app, issue } = found;
+  const { name, facts, tags, since } = profile
+    ? ofProfile(profile)
+    : app
+      ? ofApp(app)
+      : ofIssue(issue, found.count ?? 1);
   return h(
     "div",
     { class: "issue-row person-row", onclick: open },
-    h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
-    h("span", { class: "grow faint clip" }, identities.join(" · ")),
+    h("span", { class: "title", dir: "auto" }, short(name, 80)),
+    h("span", { class: "grow faint clip" }, facts.join(" · ")),
     h(
       "span",
       { class: "tags" },
       tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24))),
     ),
-    h("span", { class: "faint when" }, time(person.created_at)),
+    h("span", { class: "faint when" }, time(since)),
   );
 }
 
-/** Why the list is empty. */
-function nobody(/** @type {URLSearchParams} */ params) {
-  if (!params.size)
-    return empty(
-      "No people yet",
-      h("a", { href: "#/new-import" }, "Import profiles"),
-      " from a file.",
-    );
-  return empty(
-    "Nobody found",
-    "Search for a part of the name, an e-mail address, or type:value. ",
-    h("a", { href: "#/people" }, "Remove all filters"),
-  );
-}
+const ofProfile = (/** @type {any} */ profile) => ({
+  name: nameOf(profile),
+  facts: identitiesOf(profile)
+    .slice(0, 3)
+    .map(([type, value]) =>
+      type === "email" ? short(value, 60) : `${fieldName(type)} ${short(value, 40)}`,
+    ),
+  tags: (profile.tags ?? []).slice(0, 3),
+  since: profile.created_at,
+});
+const ofApp = (/** @type {any} */ app) => ({
+  name: app.name || app.emails?.[0] || app.pid,
+  facts: [...(app.emails ?? []).slice(0, 2), app["core-profile-id"] ? "app profile" : "no profile"],
+  tags: [],
+  since: app.created_at,
+});
+const ofIssue = (/** @type {any} */ issue, /** @type {number} */ number) => ({
+  name: issue.author_name || issue.author_email || issue.hs_user_id,
+  facts: [issue.author_email, `author of ${things(number, "issue")}`].filter(Boolean),
+  tags: [],
+  since: issue.created_at,
+});
 
 function filtersForm(
   /** @type {URLSearchParams} */ params,

@@ -1,6 +1,6 @@
 // A file as the server would read it: its columns, each with the field that it becomes, and its
 // first rows with their faults and warnings in place.
-import { customField, fieldName, fieldsOf } from "./fields.js";
+import { customField, detailOf, fieldName, fieldsOf } from "./fields.js";
 import { Exact, write } from "./json.js";
 import { count, short, things } from "./format.js";
 import { placeOf } from "./pointer.js";
@@ -149,7 +149,7 @@ export function rowsView(/** @type {any[]} */ entries) {
       { class: "first" },
       table(
         "First entries",
-        ["line", ...names],
+        ["line", ...names.map(fieldName)],
         first.map((row) => [row.line, ...names.map((name) => row.cells.get(name) ?? "")]),
       ),
     ),
@@ -176,7 +176,8 @@ function cellsOf(/** @type {any} */ { line, entry, errors, warnings }) {
     ...errors.map((/** @type {any} */ one) => ({ ...one, kind: "bad" })),
     ...warnings.map((/** @type {any} */ one) => ({ ...one, kind: "odd" })),
   ];
-  for (const { pointer, value, detail, kind } of notes) {
+  for (const { pointer, value, kind, ...fault } of notes) {
+    const detail = detailOf({ pointer, detail: fault.detail });
     const note = [
       value !== undefined &&
         kind === "bad" &&

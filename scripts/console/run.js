@@ -3,6 +3,7 @@
 // argument names a group of flows, or all; a second one a part of their names.
 import { Browser } from "./browser.js";
 import { access } from "./flows/access.js";
+import { authors } from "./flows/authors.js";
 import { conversation } from "./flows/conversation.js";
 import { erasures } from "./flows/erasures.js";
 import { exports } from "./flows/exports.js";
@@ -27,6 +28,7 @@ const GROUPS = {
     ...ofIssues,
     ...conversation,
     ...ofPeople,
+    ...authors,
     ...erasures,
     ...files,
     ...tasks,

@@ -1,14 +1,16 @@
 // The parts of the console that need no browser: digits, pointers, files, and the window of a list.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { customField, fieldName, likely } from "../../console/fields.js";
+import { customField, detailOf, fieldName, likely, placeName } from "../../console/fields.js";
 import { ChangeRows } from "../../console/change_rows.js";
 import { compact, count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
-import { patchOf, phraseOf, searchOf } from "../../console/profile.js";
+import { authorPath, identitiesIn, nameIn, patchOf, patched } from "../../console/profile.js";
+import { phraseOf, searchOf } from "../../console/profile.js";
 import { groupOf, placeOf, valueAt, withValue } from "../../console/pointer.js";
 import { Track, visible } from "../../console/list.js";
 import { cellsOf, lastRecord } from "../../console/rows.js";
+import { countsOf, issueFilters, withField } from "../../console/profile.js";
 import { Pages } from "../../console/pages.js";
 import { isSafeAddress } from "../../console/view.js";
 
@@ -90,7 +92,7 @@ test("a patch has the members that differ, and null for what was removed", () =>
     patch(
       '{"age":30,"names":{"first_name":"Ada"},"lifetime_value":1.1,"tags":["a"],"created_at":9}',
     ),
-    { names: { first_name: "Ada", last_name: null }, lifetime_value: 1.1 },
+    { names: { last_name: null }, lifetime_value: 1.1 },
   );
   assert.deepEqual(patch('{"age":null,"names":null,"lifetime_value":1.10,"tags":[]}'), {
     names: null,
@@ -106,6 +108,69 @@ test("a search is an identity or a part of the name", () => {
   assert.deepEqual(searchOf("a,b@x.y"), { identity: [{ email: "a,b@x.y" }] });
   assert.deepEqual(searchOf("planet:x"), { name: "planet:x" });
   assert.deepEqual(searchOf(""), {});
+});
+
+test("a text can be any identity and a part of a name, unless it names its type", () => {
+  const types = (text) => identitiesIn(text).map((one) => Object.entries(one)[0]);
+  assert.deepEqual(types("uid:a:b"), [["uid", "a:b"]]);
+  assert.equal(nameIn("uid:a:b"), undefined);
+  assert.ok(types("C002000").some(([type, value]) => type === "uid" && value === "C002000"));
+  assert.ok(types("+49 30 1").some(([type]) => type === "phone_number"));
+  assert.equal(nameIn("C002000"), "C002000");
+  assert.equal(
+    authorPath({ author_email: "a+b@x.y", hs_user_id: "p&1" }),
+    "author?email=a%2Bb%40x.y&pid=p%261",
+  );
+  assert.equal(authorPath({ author_email: "", hs_user_id: "p" }), "author?pid=p");
+  assert.equal(authorPath({ author_email: "" }), null);
+});
+
+test("the issues of a person are counted once, however many filters find them", () => {
+  const filters = issueFilters({ id: "7", emails: ["a@b.c"], pids: ["p"] });
+  const sets = [new Set([1, 2, 3]), new Set([2, 3, 4]), new Set([3, 5])];
+  const all = filters.map((filter, at) => [Object.keys(filter)[0], sets[at]]);
+  const total = countsOf(filters).reduce((sum, { filter, sign }) => {
+    const chosen = all.filter(([name]) => name in filter).map(([, set]) => set);
+    const both = [1, 2, 3, 4, 5].filter((issue) => chosen.every((set) => set.has(issue)));
+    return sum + sign * both.length;
+  }, 0);
+  assert.equal(total, 5);
+  assert.equal(countsOf(filters).length, 7);
+  assert.deepEqual(countsOf(issueFilters({ emails: [], pids: ["p"] })), [
+    { filter: { "end-user-ids": ["p"] }, sign: 1 },
+  ]);
+});
+
+test("a patch names single members of maps, and is made again on another profile", () => {
+  const own = { custom_fields: { a: "1", b: 2 }, tags: ["x"], age: 3 };
+  const patch = patchOf(own, '{"custom_fields":{"a":"1","c":"3"},"tags":["x"],"age":4}');
+  assert.deepEqual(patch, { custom_fields: { b: null, c: "3" }, age: 4 });
+  assert.deepEqual(patched({ ...own, last_city: "Bern", custom_fields: { a: "9", b: 2 } }, patch), {
+    custom_fields: { a: "9", c: "3" },
+    tags: ["x"],
+    age: 4,
+    last_city: "Bern",
+  });
+  assert.deepEqual(patchOf({}, '{"tags":[],"names":{}}'), {});
+  assert.deepEqual(withField({ names: { full_name: "A" } }, "/names/full_name", undefined), {});
+  assert.deepEqual(withField({}, "/custom_fields/a~1b", 1), { custom_fields: { "a/b": 1 } });
+});
+
+test("faults name fields as people do", () => {
+  assert.equal(placeName("/last_country"), "Country");
+  assert.equal(placeName("/identities/0/email"), "E-mail");
+  assert.equal(placeName("/names/first_name"), "First name");
+  assert.equal(placeName("/custom_fields/a_b"), "Custom field “a_b”");
+  assert.equal(placeName("/messages/3/body"), "Messages body");
+  assert.equal(placeName(""), "");
+  assert.equal(
+    detailOf({ pointer: "/names/first_name", detail: '"first_name" must be a string' }),
+    "First name must be a string",
+  );
+  assert.equal(
+    detailOf({ pointer: "/custom_fields/first_name", detail: '"first_name" must be a string' }),
+    '"first_name" must be a string',
+  );
 });
 
 test("to erase a person one types an identity that a keyboard has, or the id", () => {
@@ -128,8 +193,8 @@ test("what a file holds is told by its columns or members", () => {
     assert.equal(likely(names), action, names.join());
   assert.equal(customField(" Shoe size ", 2), "custom_fields.Shoe size");
   assert.equal(customField(" ", 2), "custom_fields.column 3");
-  assert.equal(fieldName("custom_fields.a_b"), "custom field “a_b”");
-  assert.equal(fieldName("email2"), "another email");
+  assert.equal(fieldName("custom_fields.a_b"), "Custom field “a_b”");
+  assert.equal(fieldName("email2"), "Another e-mail");
 });
 
 test("the cells of a row of the server's tables are read back", () => {

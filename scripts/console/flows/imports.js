@@ -49,7 +49,7 @@ export const files = [
       await first.locator("mark.bad", { hasText: "N/A" }).waitFor();
       await first.locator("td:first-child .note.bad", { hasText: "quote" }).waitFor();
       await page.getByRole("button", { name: "Keep it as custom field" }).click();
-      await first.locator("th", { hasText: "custom_fields.Shoe size" }).waitFor();
+      await first.locator("th", { hasText: "Custom field “Shoe size”" }).waitFor();
       // The times name no zone, so the page asks for it by itself.
       await page.getByLabel("Time zone of times that name none").fill("Europe/Berlin");
       await keys(page, "Tab");

@@ -30,6 +30,7 @@ const screens = ({ faulty, hostile, person, author, erased, webhook }) => [
   "people",
   "people?q=nobody-has-this",
   `person/${person}`,
+  "author?email=ada7@example.org",
   `erase/${author}`,
   `erasure/${erased.task_id}`,
   `task/issues/${erased.task_id}`,
@@ -118,8 +119,24 @@ const open = {
   ],
   "a change of a person": [
     "PERSON",
-    (page) => page.getByRole("button", { name: "Change", exact: true }).click(),
-    "dialog[open]",
+    async (page) => {
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      await page.getByLabel("City", { exact: true }).fill("Bonn");
+      await page.getByLabel("Country", { exact: true }).fill("Atlantis");
+      await page.getByRole("button", { name: "Clear First name" }).click();
+      await page.getByRole("button", { name: "Preview the changes" }).click();
+      await page.locator(".note.bad", { hasText: "Atlantis" }).waitFor();
+    },
+    ".edit.changed",
+  ],
+  "a change of a person as JSON": [
+    "PERSON",
+    async (page) => {
+      // The edits of the form before are there again.
+      await page.getByText("You did not save these edits").waitFor();
+      await page.getByRole("button", { name: "Edit as JSON" }).click();
+    },
+    "textarea",
   ],
   "a deletion": [
     "PERSON",

@@ -80,6 +80,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
         let read: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
             ("get", "issues") => &issue_query::LIST_PARAMETERS,
             ("get", "counts") => &issue_query::COUNT_PARAMETERS,
+            ("get", "durations") => &issue_query::DURATION_PARAMETERS,
             ("get", "{issue_id}") => &issue_query::SINGLE_PARAMETERS,
             ("get", "bulk_actions") => &task_query::LIST_PARAMETERS,
             ("get", "imports") => &task_query::IMPORT_LIST_PARAMETERS,

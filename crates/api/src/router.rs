@@ -82,6 +82,7 @@ fn routes() -> Routes {
         .route("/openapi.json", get(openapi_document::get))
         .route("/v1/{domain}/issues", list_and_write)
         .route("/v1/{domain}/issues/counts", get(issues::counts))
+        .route("/v1/{domain}/issues/durations", get(issues::durations))
         .route("/v1/{domain}/issues/{issue_id}", single_issue)
         .route(
             "/v1/{domain}/issues/{issue_id}/messages",

@@ -2,9 +2,10 @@
 //! so that a console and a server of neighbouring versions understand each other.
 
 /// The routes by which an ability is known, and its name.
-const NAMED: [(&str, &str); 9] = [
+const NAMED: [(&str, &str); 10] = [
     ("profiles", "/v2/{domain}/identity/core_profiles"),
     ("counts", "/v1/{domain}/issues/counts"),
+    ("durations", "/v1/{domain}/issues/durations"),
     ("fault-summary", "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary"),
     ("warnings", "/v2/{domain}/identity/bulk_actions/{task_id}/warnings/summary"),
     ("payload", "/v2/{domain}/identity/bulk_actions/{task_id}/payload"),

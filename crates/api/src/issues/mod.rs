@@ -5,6 +5,7 @@
 mod counts;
 mod create;
 mod delete;
+mod durations;
 mod edit;
 mod file_upload;
 mod get;
@@ -20,6 +21,7 @@ mod write_call;
 pub(crate) use counts::counts;
 pub(crate) use create::create;
 pub(crate) use delete::delete;
+pub(crate) use durations::durations;
 pub(crate) use edit::{edit, edit_many};
 #[cfg(test)]
 pub(crate) use file_upload::FILE_FIELDS;

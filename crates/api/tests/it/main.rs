@@ -66,6 +66,7 @@ mod imports {
 mod issues {
     mod counts;
     mod create;
+    mod durations;
     mod edit;
     mod etags;
     mod get;

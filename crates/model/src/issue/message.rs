@@ -14,6 +14,11 @@ pub(super) enum Origin {
     Agent,
 }
 
+/// Whether the origin of a rendered message is the end user.
+pub(crate) fn is_of_end_user(origin: &str) -> bool {
+    origin == Origin::EndUser.as_str()
+}
+
 impl Origin {
     pub(super) const WORDS: [(&'static str, Self); 2] =
         [("end-user", Self::EndUser), ("helpshift", Self::Agent)];

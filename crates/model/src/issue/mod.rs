@@ -46,6 +46,7 @@ pub use limits::{
     ATTACHMENTS_MAX, CUSTOM_FIELDS_MAX, IssuePart, MESSAGES_MAX, META_KEYS_MAX, TAGS_MAX,
 };
 pub use list_version::{ListVersion, ListVersionHasher};
+pub(crate) use message::is_of_end_user;
 pub use number_ranges::{TermRange, numbers_above, numbers_below};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{

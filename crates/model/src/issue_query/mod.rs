@@ -7,6 +7,7 @@ mod condition;
 mod cursor;
 pub(crate) mod cursor_paging;
 mod custom_fields;
+mod durations;
 mod error_list;
 mod filters;
 mod fragment_reader;
@@ -32,6 +33,10 @@ pub use custom_fields::{
     Comparison, FieldFilter, FieldGroups, FieldMatcher, FieldTest, FieldTests,
 };
 pub(crate) use custom_fields::{DROPDOWN, NUMBER, TEXT, TypeTests, holds_for, parse_groups};
+pub use durations::{
+    DURATION_GROUPS, DURATION_PARAMETERS, DamagedIssue, Durations, DurationsRequest,
+    parse_durations,
+};
 pub use error_list::{
     ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, RESULT_PARAMETERS,
     parse_error_list, parse_results,

@@ -56,7 +56,8 @@ fn rarest(
     {
         let numbers: Vec<i64> = all.iter().map(|(_, bucket)| *bucket).collect();
         grams(sql, domain, &[largest.number], &numbers, |_, bucket, blob| {
-            if let Some((length, _)) = all.iter_mut().find(|(_, known)| *known == bucket.into()) {
+            if let Some((length, _)) = all.iter_mut().find(|(_, known)| *known == i64::from(bucket))
+            {
                 *length = blob.len();
             }
             Ok(())

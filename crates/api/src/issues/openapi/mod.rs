@@ -6,6 +6,7 @@
 )]
 
 mod counts;
+mod durations;
 pub(crate) mod filters;
 mod forms;
 mod issue;
@@ -28,6 +29,7 @@ pub(crate) fn paths() -> Value {
             "put": writing::edit_many(),
         },
         "/v1/{domain}/issues/counts": {"get": counts::operation()},
+        "/v1/{domain}/issues/durations": {"get": durations::operation()},
         "/v1/{domain}/issues/{issue_id}": {
             "get": reading::single(),
             "put": writing::edit(),
@@ -46,5 +48,11 @@ pub(crate) fn paths() -> Value {
 
 /// Every schema of this room.
 pub(crate) fn schemas() -> Value {
-    merged([issue::schemas(), counts::schemas(), forms::schemas(), writing::schemas()])
+    merged([
+        issue::schemas(),
+        counts::schemas(),
+        durations::schemas(),
+        forms::schemas(),
+        writing::schemas(),
+    ])
 }

@@ -5,14 +5,15 @@ use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue_query::{SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
-use super::{counts, filters};
+use super::{counts, durations, filters};
 use crate::openapi::json::{array, merged, names, words};
 use crate::openapi::parameters::{query, query_columns, query_json};
 
 /// The cursor of examples.
 pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
 pub(crate) fn parameters() -> Value {
-    merged([path(), filters::parameters(), counts::parameters(), view(), order(), position()])
+    let (of_counts, of_durations) = (counts::parameters(), durations::parameters());
+    merged([path(), filters::parameters(), of_counts, of_durations, view(), order(), position()])
 }
 
 fn path() -> Value {

@@ -3,7 +3,7 @@
 //! which groups there are, in which group an issue is, and in which order groups are shown. Stores
 //! count faster ways; [`Grouping::groups_of`] is the meaning that these are compared with.
 
-mod parse;
+pub(super) mod parse;
 mod period;
 
 pub use parse::{COUNT_PARAMETERS, CountRequest, GROUPS_DEFAULT, GROUPS_MAX, parse_counts};

@@ -69,7 +69,8 @@ fn properties(parameters: &mut Parameters<'_>) -> Option<Vec<Group>> {
     None
 }
 
-fn zone(parameters: &mut Parameters<'_>) -> Zone {
+/// The time zone of days, weeks and months.
+pub(crate) fn zone(parameters: &mut Parameters<'_>) -> Zone {
     let Some((spelled, name)) = parameters.get("timezone") else { return Zone::UTC };
     Zone::named(name).unwrap_or_else(|detail| {
         parameters.fault(spelled, ErrorCode::InvalidValue, detail);

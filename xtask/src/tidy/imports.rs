@@ -183,8 +183,11 @@ impl Rule {
     }
 }
 
-/// Judges the paths that the product's code names.
+/// Judges the paths that the product's code names. A build script is not part of the product.
 pub(super) fn paths(source: &Source) -> Vec<Finding> {
+    if source.path.ends_with("/build.rs") {
+        return Vec::new();
+    }
     let rule = RULES.iter().find(|rule| rule.folder == source.crate_folder());
     let (Some(rule), Kind::Product) = (rule, source.kind) else { return Vec::new() };
     let mut findings = Vec::new();

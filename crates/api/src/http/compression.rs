@@ -103,25 +103,48 @@ pub(crate) async fn gzip_file(
     Ok(compressed(encoder, memory))
 }
 
-/// The coding that the caller prefers: zstd if several are equal, none if it prefers a plain body.
-fn preference(headers: &HeaderMap) -> CodingPreference {
-    let list = weighted(headers, &header::ACCEPT_ENCODING);
-    let any = weight_of(&list, &["*"]);
-    let weight = |names: &[&str]| weight_of(&list, names).or(any).unwrap_or(0.0);
-    let (zstd, gzip) = (weight(&["zstd"]), weight(&["gzip", "x-gzip"]));
-    let plain = weight_of(&list, &["identity"]);
-    let coding = if zstd >= gzip { Coding::Zstd } else { Coding::Gzip };
-    let best = zstd.max(gzip);
-    let wanted = best > 0.0 && plain.is_none_or(|plain| best >= plain);
-    CodingPreference {
-        coding: wanted.then_some(coding),
-        plain: plain.or(any).is_none_or(|weight| weight > 0.0),
+/// The weights that a caller gives to codings; 0 refuses one.
+struct Weights {
+    zstd: f32,
+    gzip: f32,
+    /// Of a plain body, if the caller names it.
+    plain: Option<f32>,
+    any: Option<f32>,
+}
+
+impl Weights {
+    fn of(headers: &HeaderMap) -> Self {
+        let list = weighted(headers, &header::ACCEPT_ENCODING);
+        let any = weight_of(&list, &["*"]);
+        let weight = |names: &[&str]| weight_of(&list, names).or(any).unwrap_or(0.0);
+        Self {
+            zstd: weight(&["zstd"]),
+            gzip: weight(&["gzip", "x-gzip"]),
+            plain: weight_of(&list, &["identity"]),
+            any,
+        }
+    }
+
+    /// Whether the caller takes a coding of this weight and does not prefer a plain body to it.
+    fn takes(&self, weight: f32) -> bool {
+        weight > 0.0 && self.plain.is_none_or(|plain| weight >= plain)
     }
 }
 
-/// The coding of an answer that exists in all of them.
-pub(crate) fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
-    preference(headers).coding
+/// The coding that the caller prefers: zstd if several are equal, none if it prefers a plain body.
+fn preference(headers: &HeaderMap) -> CodingPreference {
+    let weights = Weights::of(headers);
+    let coding = if weights.zstd >= weights.gzip { Coding::Zstd } else { Coding::Gzip };
+    CodingPreference {
+        coding: weights.takes(weights.zstd.max(weights.gzip)).then_some(coding),
+        plain: weights.plain.or(weights.any).is_none_or(|weight| weight > 0.0),
+    }
+}
+
+/// Whether the caller takes an answer that exists in gzip and as it is in gzip.
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let weights = Weights::of(headers);
+    weights.takes(weights.gzip)
 }
 
 fn is_compressible(response: &Response) -> bool {
@@ -193,6 +216,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accept));
             assert_eq!(preference(&headers), CodingPreference { coding, plain }, "{accept}");
+            let takes = coding == gzip || accept.starts_with("gzip, ") || accept == "*";
+            assert_eq!(takes_gzip(&headers), takes, "{accept}");
         }
         assert_eq!(preference(&HeaderMap::new()), CodingPreference { coding: None, plain: true });
     }

@@ -2,6 +2,7 @@
 //! once and for a minute, so that it may be seen on a screen or in a log. Each link has a key of
 //! its own, which ends with the session, and with which the session can be revoked.
 
+use caseload_location::StoreLocation;
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateSession, Domain, SessionKind, Store};
@@ -69,4 +70,33 @@ pub(crate) async fn link(
     };
     store.create_session(command).await?;
     Ok(format!("{}/console/#code={code}", url.trim_end_matches('/')))
+}
+
+/// The command that prints a link to the console of the server at `url`. A password in the location
+/// of the store is not part of it.
+pub(crate) fn next_link(domain: &str, url: &str, store: &StoreLocation) -> String {
+    let store = for_shell(store.to_string());
+    format!("caseload console --domain {domain} --url {url} --store {store}")
+}
+
+/// A text as one word of a POSIX shell.
+fn for_shell(text: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/:._-@,+%=".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_one_word_of_a_shell() {
+        for (text, word) in [
+            ("sqlite:caseload-data/demo.db", "sqlite:caseload-data/demo.db"),
+            ("sqlite:my data.db", "'sqlite:my data.db'"),
+            ("sqlite:it's$HOME", "'sqlite:it'\\''s$HOME'"),
+        ] {
+            assert_eq!(for_shell(text.to_owned()), word);
+        }
+    }
 }

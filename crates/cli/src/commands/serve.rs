@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
 use caseload_location::StoreLocation;
-use caseload_model::key::Access;
 use caseload_model::webhook::AddressRule;
 use caseload_store::Store;
 use clap::Args;
 use clap::builder::{FalseyValueParser, RangedU64ValueParser};
 
-use super::console::link;
+use super::console::next_link;
 use crate::args::{StoreArgs, parse_listen};
 use crate::clock::parse_span;
 use crate::descriptors::connections_max;
@@ -263,7 +262,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
         ));
         if std::io::stderr().is_terminal() {
             let public = args.links.public_url.as_ref().map(ToString::to_string);
-            note_console(store_of_notes.as_ref(), &public.unwrap_or(address)).await?;
+            note_console(&args.store.store, store_of_notes.as_ref(), &public.unwrap_or(address))
+                .await;
         }
         signals.wait().await;
         supervisor::tell_stopping();
@@ -281,15 +281,11 @@ async fn note_start(location: &StoreLocation, store: &dyn Store, address: &str) 
     tracing::info!(version, store = %location, domains, address, "the server has started");
 }
 
-/// Prints how to open the console: by a link if there is one domain.
-async fn note_console(store: &dyn Store, url: &str) -> Result<(), Failure> {
-    if let [domain] = &store.domains().await?[..] {
-        let link = link(store, domain, Access::Admin, url, "serve").await?;
-        note(format_args!("console of {}, once and within 60 s: {link}", domain.name));
-    } else {
-        note("`caseload console --domain NAME` prints a link to the console of a domain");
-    }
-    Ok(())
+/// Says which command prints a link to the console of the server at `url`.
+async fn note_console(location: &StoreLocation, store: &dyn Store, url: &str) {
+    let domains = store.domains().await.unwrap_or_default();
+    let domain = if let [domain] = &domains[..] { domain.name.as_str() } else { "NAME" };
+    note(format_args!("a link to the console: {}", next_link(domain, url, location)));
 }
 
 #[cfg(test)]

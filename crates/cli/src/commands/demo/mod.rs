@@ -20,7 +20,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use crate::args::parse_listen;
-use crate::commands::console::link;
+use crate::commands::console::{link, next_link};
 use crate::commands::key::make_key;
 use crate::commands::session::{domain_named, origin};
 use crate::failure::{Done, Failure};
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
             steps::dry_run(&client).await?;
             let link = link(console_store.as_ref(), &domain, Access::Admin, &url, "demo").await?;
             note(format_args!("console, once and within 60 s: {link}"));
+            note(format_args!("the next link: {}", next_link(DOMAIN, &url, &args.store)));
             note(format_args!("serving on {url} until Ctrl-C"));
             signals.wait().await;
         }

@@ -17,11 +17,11 @@ use tokio::task::block_in_place;
 const MIGRATIONS: [(&str, &str); 2] = [
     (
         "store-sqlite/migrations/V1__schema.sql",
-        "73dea223b172aa0bfe87741102c4717a79fdb2c1325bdd63044ea0af3c2d6649",
+        "a2289d9f30c8a2193e6fba858a28334f82cb07ddb3e27d5023edcb3d3b551b4c",
     ),
     (
         "store-postgres/migrations/V1__schema.sql",
-        "9105a4be70e42d3222b2aca0ba045d8e26f7ba173cf07036478a4fd36c1ba5d5",
+        "d6798670e8033d1f93e9fcbe7175f68a09e354780f128c028fb9456906a25498",
     ),
 ];
 

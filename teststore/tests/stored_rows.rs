@@ -57,7 +57,7 @@ const HARMLESS: &[(&str, &str, &str)] = &[
 /// Tables whose rows have no checksum, because they are not served as they are stored. The check
 /// compares some of their columns with other rows; the data checksums of PostgreSQL cover their
 /// pages.
-const WITHOUT_CHECKSUM: [&str; 12] = [
+const WITHOUT_CHECKSUM: [&str; 13] = [
     "agents",
     "apps",
     "attachments",
@@ -68,6 +68,7 @@ const WITHOUT_CHECKSUM: [&str; 12] = [
     "queues",
     "sessions",
     "tasks",
+    "views",
     "webhook_deliveries",
     "webhooks",
 ];

@@ -29,6 +29,7 @@ mod metrics;
 mod profiles;
 mod queues;
 mod redactions;
+mod views;
 
 #[doc(hidden)]
 pub mod test_support;

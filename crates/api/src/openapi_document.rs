@@ -31,6 +31,7 @@ use crate::openapi::{headers, info, parameters, problem};
 use crate::profiles;
 use crate::queues;
 use crate::redactions;
+use crate::views;
 
 /// The document.
 pub fn openapi() -> Value {
@@ -56,6 +57,7 @@ pub fn openapi() -> Value {
                 agents::openapi::parameters(),
                 admin::openapi::parameters(),
                 admin::webhooks_openapi::parameters(),
+                views::openapi::parameters(),
                 changes::openapi::parameters(),
                 redactions::openapi::parameters(),
                 console::openapi::parameters(),
@@ -79,6 +81,7 @@ pub fn openapi() -> Value {
                 redactions::openapi::schemas(),
                 admin::openapi::schemas(),
                 admin::webhooks_openapi::schemas(),
+                views::openapi::schemas(),
                 console::openapi::schemas(),
                 front_page::openapi::schemas(),
                 health::openapi::schemas(),
@@ -104,6 +107,7 @@ fn all_paths() -> Value {
         redactions::openapi::paths(),
         admin::openapi::paths(),
         admin::webhooks_openapi::paths(),
+        views::openapi::paths(),
         console::openapi::paths(),
         attachments::openapi::paths(),
         profiles::openapi::paths(),

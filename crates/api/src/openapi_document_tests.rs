@@ -11,6 +11,7 @@ use caseload_model::issue::ISSUE_FIELDS;
 use caseload_model::issue::write::{
     BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS,
 };
+use caseload_model::named_view::{VIEW_EDIT_FIELDS, VIEW_FIELDS};
 use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::tags::{ADD_TAGS, REMOVE_TAGS};
 use caseload_model::webhook::WEBHOOK_FIELDS;
@@ -129,6 +130,8 @@ fn the_form_fields_are_those_that_the_server_reads() {
             ("post", "agents") => &AGENT_FIELDS,
             ("post", "queues") => &QUEUE_FIELDS,
             ("post", "webhooks") | ("put", "{webhook_id}") => &WEBHOOK_FIELDS,
+            ("post", "views") => &VIEW_FIELDS,
+            ("put", "{view_id}") => &VIEW_EDIT_FIELDS,
             ("post", "erasures") => ERASURE_FIELDS,
             ("post", "redactions") => REDACTION_FIELDS,
             ("put", "settings") => &SETTINGS_FIELDS,

@@ -16,7 +16,7 @@ use crate::http::{auth, base_url, compression, middleware};
 use crate::state::AppState;
 use crate::{
     admin, agents, apps, attachments, bulk_actions, changes, console, erasures, front_page, health,
-    imports, issues, metrics, openapi_document, profiles, queues, redactions,
+    imports, issues, metrics, openapi_document, profiles, queues, redactions, views,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -112,6 +112,8 @@ fn routes() -> Routes {
         .route("/v1/{domain}/webhooks/{webhook_id}/test", post(admin::test_webhook))
         .route("/v1/{domain}/webhooks/{webhook_id}/replay", post(admin::replay_webhook))
         .route("/v1/{domain}/webhooks/{webhook_id}/deliveries", get(admin::list_deliveries))
+        .route("/v1/{domain}/views", get(views::list).post(views::create))
+        .route("/v1/{domain}/views/{view_id}", put(views::edit).delete(views::delete))
         .route("/console", get(console::page))
         .route("/console/{version}/{file}", get(console::file))
         .route("/console/session", get(console::get).post(console::begin).delete(console::end))

@@ -106,6 +106,8 @@ request_codes! {
     AlreadyRun "already_run" 409 "The dry run was run before",
     NotADryRun "not_a_dry_run" 409 "The task is not a dry run",
     NothingToRetry "nothing_to_retry" 409 "There is nothing to retry",
+    NameTaken "name_taken" 409 "The name is taken",
+    LimitReached "limit_reached" 409 "There are as many as there may be",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is being answered",
     TooLarge "too_large" 413 "The request is too large",
     UnsupportedMediaType "unsupported_media_type" 415 "The content type is not supported",

@@ -20,6 +20,7 @@ pub mod issue_query;
 pub mod json;
 pub mod key;
 pub mod language;
+pub mod named_view;
 pub mod notes;
 pub mod parameters;
 pub mod payload;

@@ -128,6 +128,20 @@ CREATE TABLE queues (
     PRIMARY KEY (domain_id, id)
 );
 
+-- Named views of the lists of the console. `key_id` is empty if the view belongs to the domain. The
+-- commands see to it that a name is unique in its list and owner.
+CREATE TABLE views (
+    domain_id   BIGINT NOT NULL,
+    id          BYTEA  NOT NULL,
+    key_id      BYTEA  NOT NULL,
+    list        BIGINT NOT NULL,
+    name        BYTEA  NOT NULL,
+    query       BYTEA  NOT NULL,
+    created_at  BIGINT NOT NULL,
+    updated_at  BIGINT NOT NULL,
+    PRIMARY KEY (domain_id, id)
+);
+
 -- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
 -- of changes, whose positions are `first_position` to `last_position`. The oldest rows are purged;
 -- `domain_clocks.dropped_position` is the last position that is gone.

@@ -122,6 +122,20 @@ CREATE TABLE queues (
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Named views of the lists of the console. `key_id` is empty if the view belongs to the domain. The
+-- commands see to it that a name is unique in its list and owner.
+CREATE TABLE views (
+    domain_id   INTEGER NOT NULL,
+    id          TEXT    NOT NULL,
+    key_id      TEXT    NOT NULL,
+    list        INTEGER NOT NULL,
+    name        TEXT    NOT NULL,
+    query       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
 -- The changes of the records of a domain, a row for each transaction. `bytes` is a packed batch
 -- of changes, whose positions are `first_position` to `last_position`. The oldest rows are purged;
 -- `domain_clocks.dropped_position` is the last position that is gone.

@@ -37,6 +37,7 @@ pub mod tasks;
 pub mod term_changes;
 pub mod text_index;
 pub mod throttle;
+pub mod views;
 pub mod webhooks;
 
 pub use backend::Backend;

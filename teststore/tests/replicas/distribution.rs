@@ -236,6 +236,9 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         logged: old_changes_are_dropped_and_a_late_reader_gets_an_error;
         webhooks: a_webhook_is_created_edited_and_deleted,
             of_two_servers_one_has_a_webhook_at_a_time;
+        views: a_view_is_seen_by_its_key_or_by_its_domain,
+            the_views_of_a_key_end_with_it_or_go_to_the_key_that_replaces_it,
+            an_erasure_removes_the_views_that_name_the_person;
         erasures: an_erased_person_leaves_nothing_and_the_others_stay;
         redactions: each_part_is_redacted_and_found_in_the_log;
     );

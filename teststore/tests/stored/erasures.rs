@@ -15,7 +15,7 @@ use super::{columns_of, columns_there};
 use crate::database::Database;
 
 /// Tables whose rows are of one record each, or blocks.
-const OF_RECORDS: [&str; 11] = [
+const OF_RECORDS: [&str; 12] = [
     "core_profiles",
     "identities",
     "app_profiles",
@@ -27,6 +27,7 @@ const OF_RECORDS: [&str; 11] = [
     "payload_blocks",
     "record_blocks",
     "changes",
+    "views",
 ];
 
 type Rows = BTreeMap<String, BTreeSet<String>>;

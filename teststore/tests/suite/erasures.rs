@@ -9,11 +9,13 @@ use caseload_model::change::{ChangeAction, Resource};
 use caseload_model::erasure::{Erasure, ErasureCounts, IssuesOfErased, Person, Selector};
 use caseload_model::ids::IdentityKey;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
+use caseload_model::key::Access;
+use caseload_model::named_view::{NewView, ViewList, ViewScope};
 use caseload_model::profile::IdentityType;
 use caseload_model::task::Action;
 use caseload_store::{
-    CreateTask, Domain, FindPerson, FoundPerson, GetIssue, IdempotencyKey, StagePayload, Store,
-    StoreError, pack_block,
+    CreateKey, CreateTask, CreateView, Domain, FindPerson, FoundPerson, GetIssue, IdempotencyKey,
+    OfView, StagePayload, Store, StoreError, pack_block,
 };
 use serde_json::{Value, json};
 
@@ -104,6 +106,7 @@ pub(crate) async fn fill_with(store: &Arc<dyn Store>, domain: &Domain, people: &
     run(store, domain, "known", Action::ImportIssues, &of_all(&issue)).await;
     for word in [WORD, OTHER] {
         write_live(store, domain, word).await;
+        write_view(store, domain, word).await;
     }
     let lines = of_all(&profile);
     let command = task_of(domain, "dry", Action::UpsertCoreProfiles, &lines, 7);
@@ -134,6 +137,20 @@ async fn write_live(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
         let title = format!("{word} {title}");
         drop(store.edit_issue(edit(domain, id, &[("title", &title)])).await.unwrap());
     }
+}
+
+/// A named view of the person's issues.
+async fn write_view(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
+    let (key_id, mut hash) = (format!("key-{}", word.len()), [word.len() as u8; 32]);
+    hash[0] = domain.id.0 as u8;
+    let (id, access, origin) = (key_id.clone(), Access::Read, NOW.into());
+    let (name, domain) = ("a key".to_owned(), domain.id);
+    let key = CreateKey { domain, id, hash, name, access, origin, expires_at: None };
+    store.create_key(key).await.unwrap();
+    let (name, query) = ("One author".to_owned(), format!("author={word}%40example.org"));
+    let view = NewView { name, list: ViewList::Issues, query, scope: ViewScope::Key };
+    let of = OfView { domain, key_id, id: format!("view-{}", word.len()), now: NOW };
+    store.create_view(CreateView { of, view }).await.unwrap();
 }
 
 pub(crate) fn selector(address: &str) -> Selector {

@@ -16,6 +16,7 @@ use super::longest::text;
 use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
 };
+use super::views::fill_views;
 use super::webhooks::fill_webhooks;
 
 /// Fills an empty store with two domains. Other domains are created and deleted in between, so that
@@ -56,6 +57,7 @@ async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
         store.create_key(key).await.unwrap();
     }
     store.revoke_key(domain.id, &format!("k1-{seed}"), later(7).into()).await.unwrap();
+    fill_views(store, domain, &format!("k2-{seed}")).await;
     let (id, name) = ("ann".to_owned(), "Ann\0 \u{e9}".to_owned());
     let email = "ann@desk.example".to_owned();
     let agent = CreateAgent { domain: domain.id, id, name, email, origin: NOW.into() };

@@ -36,6 +36,7 @@ pub(crate) mod task_ends;
 pub(crate) mod tasks;
 pub(crate) mod texts;
 pub(crate) mod uploads;
+pub(crate) mod views;
 pub(crate) mod webhooks;
 
 /// Makes one test per behaviour. `$open` is a function that returns a new store and a guard that
@@ -190,6 +191,13 @@ macro_rules! store_suite {
             a_test_is_due_at_once_even_if_paused,
             the_last_deliveries_remain_and_go_with_their_webhook,
             changes_that_do_not_match_are_skipped,
+        );
+        $crate::store_suite!(@ $open, views:
+            a_view_is_seen_by_its_key_or_by_its_domain,
+            of_two_views_at_once_one_gets_the_name,
+            a_key_and_a_domain_have_no_more_views_than_they_may,
+            the_views_of_a_key_end_with_it_or_go_to_the_key_that_replaces_it,
+            an_erasure_removes_the_views_that_name_the_person,
         );
         $crate::store_suite!(@ $open, profile_writes: random_writes_and_lists_take_turns,);
     };

@@ -34,6 +34,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "an import, unpacked | {MiB} MiB (`--import-limit`)", &["--import-limit"]),
     figure(API, "requests of a key in {s} s | {}", &["rate::WINDOW_SECONDS", "--rate-limit"]),
     figure(API, "of a key | {}", &["sessions::SESSIONS_MAX"]),
+    figure(API, "of a key, of a domain | {}, {}", &["KEY_VIEWS_MAX", "DOMAIN_VIEWS_MAX"]),
     figure(
         API,
         "wrong sign-ins of an address in {s} s | {}",

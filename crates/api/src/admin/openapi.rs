@@ -37,7 +37,7 @@ pub(super) fn admin(id: &str, summary: &str, description: &str) -> Operation {
 }
 
 /// A JSON body; a form with the same fields is accepted too.
-pub(super) fn json_body(name: &str, example: Value) -> Value {
+pub(crate) fn json_body(name: &str, example: Value) -> Value {
     json!({"required": true, "content": json_content(schema(name), example)})
 }
 

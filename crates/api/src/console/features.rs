@@ -2,7 +2,7 @@
 //! so that a console and a server of neighbouring versions understand each other.
 
 /// The routes by which an ability is known, and its name.
-const NAMED: [(&str, &str); 10] = [
+const NAMED: [(&str, &str); 11] = [
     ("profiles", "/v2/{domain}/identity/core_profiles"),
     ("counts", "/v1/{domain}/issues/counts"),
     ("durations", "/v1/{domain}/issues/durations"),
@@ -13,6 +13,7 @@ const NAMED: [(&str, &str); 10] = [
     ("changes", "/v1/{domain}/changes"),
     ("erasures", "/v1/{domain}/erasures"),
     ("webhooks", "/v1/{domain}/webhooks"),
+    ("views", "/v1/{domain}/views"),
 ];
 
 /// The names of the abilities that this server has.

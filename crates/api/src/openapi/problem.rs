@@ -245,6 +245,8 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
             "the task 019b7716-2a80-7c3e-9a51-0f3c8d1e4b23 runs the failed and unprocessed entries \
              of this one again; retry that task if entries of it fail"
         }
+        ErrorCode::LimitReached => "the key has 50 views, as many as it may have; delete one first",
+        ErrorCode::NameTaken => "a view of this list has the name; send another one",
         ErrorCode::NothingToRetry => "every entry of the task succeeded; there is nothing to retry",
         ErrorCode::IdempotencyInProgress => {
             "the first request with this idempotency key is still being answered; send it again"

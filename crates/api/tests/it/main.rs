@@ -111,5 +111,6 @@ mod server;
 mod shutdown;
 mod still_clock;
 mod tls;
+mod views;
 mod webhooks;
 mod wire;

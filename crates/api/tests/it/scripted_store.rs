@@ -11,6 +11,7 @@ use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
+use caseload_model::named_view::ViewEdit;
 use caseload_model::task::{
     Action, Counts, Family, Outcome, PAYLOAD_ENTRIES_MAX, Task, TaskOrigin, TaskStatus,
 };
@@ -20,15 +21,16 @@ use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, AdminOrigin, Agent, App, AppProfilesOf,
     BackupReport, CancelTask, ChangePage, Changes, CheckReport, ClaimWebhooks, ClaimedWebhook,
     CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
-    CreateQueue, CreateSession, CreateTask, CreateWebhook, DeleteIssue, DeleteProfile, Domain,
-    DomainLimits, DomainUsage, EditIssue, EditIssues, EditWebhook, EntryStates, ExplainedStep,
-    FindMessages, FindPerson, FoundPerson, GetIssue, GetProfile, GetRedaction, HistoryPage,
-    Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
-    ListProfiles, ListTasks, LoggedRedaction, OfWebhook, PackedBlock, Payloads, ProfilePage,
-    ProfileStep, Profiles, ReadChanges, ReadHistory, RecordAttempt, RecordBlock, RecordBlockSize,
-    RecordKind, Redact, RenderedIssue, RenderedProfile, RotateKey, SessionKind, SkipChanges,
-    StageAttachment, StagePayload, StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Upkeep, Webhook, Webhooks, unpack_block,
+    CreateQueue, CreateSession, CreateTask, CreateView, CreateWebhook, DeleteIssue, DeleteProfile,
+    Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, EditWebhook, EntryStates,
+    ExplainedStep, FindMessages, FindPerson, FoundPerson, GetIssue, GetProfile, GetRedaction,
+    HistoryPage, Idempotent, IndexTexts, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListProfiles, ListTasks, LoggedRedaction, NamedView, OfView, OfWebhook,
+    PackedBlock, Payloads, ProfilePage, ProfileStep, Profiles, ReadChanges, ReadHistory,
+    RecordAttempt, RecordBlock, RecordBlockSize, RecordKind, Redact, RenderedIssue,
+    RenderedProfile, RotateKey, SessionKind, SkipChanges, StageAttachment, StagePayload,
+    StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
+    TaskPage, Upkeep, Views, Webhook, Webhooks, unpack_block,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -482,6 +484,16 @@ impl Webhooks for ScriptedStore {
         record_attempt(command: RecordAttempt) -> ();
         skip_changes(skips: Vec<SkipChanges>) -> ();
         release_webhook(domain: DomainId, id: &str, server: &str) -> ();
+    }
+}
+
+impl Views for ScriptedStore {
+    unscripted! {
+        create_view(command: CreateView) -> NamedView;
+        views(domain: DomainId, key_id: &str) -> Vec<NamedView>;
+        view(domain: DomainId, key_id: &str, id: &str) -> Option<NamedView>;
+        edit_view(of: OfView, edit: ViewEdit) -> NamedView;
+        delete_view(of: OfView) -> ();
     }
 }
 

@@ -8,8 +8,13 @@ use super::entry::Erasure;
 use super::person::Person;
 use super::places;
 use super::texts::Texts;
+use crate::ids::CoreProfileId;
 use crate::json::{self, Json, members_at};
+use crate::named_view::query_values;
 use crate::task::Action;
+
+/// The parameters of the console's lists whose value may be the id of a core profile.
+const PROFILE_PARAMETERS: [&str; 3] = ["person", "core-profile-id", "q"];
 
 /// Looks for one person in blocks of tasks.
 #[derive(Debug)]
@@ -26,6 +31,24 @@ impl<'p> Traces<'p> {
     /// Whether the stored answer to a call holds the person.
     pub fn are_in_answer(&self, body: &[u8]) -> bool {
         self.texts.may_be_in(body) && self.are_in(body)
+    }
+
+    /// Whether a named view holds the person: its name or a value of its query has an identity or a
+    /// pid, or a parameter that names a profile is one of theirs. In addresses written by hand, a
+    /// plus may be a plus.
+    pub fn are_in_view(&self, name: &str, query: &str) -> bool {
+        let plain = query.replace('+', "%2B");
+        let mut values = query_values(query).chain(query_values(&plain));
+        self.texts.are_in(name.as_bytes())
+            || values.any(|(parameter, value)| {
+                self.texts.are_in(value.as_bytes())
+                    || PROFILE_PARAMETERS.contains(&&*parameter) && self.is_profile(&value)
+            })
+    }
+
+    fn is_profile(&self, text: &str) -> bool {
+        let id = text.trim().parse().map(CoreProfileId);
+        id.is_ok_and(|id| self.person.core_profile_ids.contains(&id))
     }
 
     /// Whether an entry is an erasure of the person that did not run to its end.
@@ -58,5 +81,43 @@ impl<'p> Traces<'p> {
             id.map(|id| id.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\"")).unwrap_or(id));
         let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         digits.and_then(|digits| digits.parse().ok()).is_some_and(|id| issue_ids.contains(&id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::IdentityKey;
+    use crate::profile::IdentityType;
+
+    #[test]
+    fn a_view_holds_the_person_whom_its_name_or_a_value_of_its_query_has() {
+        let identities = [
+            IdentityKey::new(IdentityType::Email, "a+b@example.org"),
+            IdentityKey::new(IdentityType::PhoneNumber, "+49 30 1234567"),
+        ];
+        let person = Person {
+            identities: identities.into(),
+            core_profile_ids: [CoreProfileId(12)].into(),
+            pids: ["acme_profile_1".to_owned()].into(),
+            ..Person::default()
+        };
+        let traces = Traces::of(&person);
+        for (query, holds) in [
+            ("state=new&author=A%2BB%40Example.org", true),
+            ("author=a+b@example.org", true),
+            ("text=mail+of+a%2Bb%40example.org", true),
+            ("q=%2B49+30%2F1234567", true),
+            ("user=acme_profile_1", true),
+            ("person=12&state=new", true),
+            ("page=12", false),
+            ("person=123", false),
+            ("author=xa%2Bb%40example.org", false),
+            ("user=acme_profile_12", false),
+            ("state=new&tags=gold", false),
+        ] {
+            assert_eq!(traces.are_in_view("Gold", query), holds, "{query}");
+        }
+        assert!(traces.are_in_view("Of a+b@example.org", ""));
     }
 }

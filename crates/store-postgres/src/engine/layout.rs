@@ -49,6 +49,7 @@ pub static LAYOUT: &[(&str, Placement)] = &[
     ("apps", Placement::ByDomain),
     ("agents", Placement::ByDomain),
     ("queues", Placement::ByDomain),
+    ("views", Placement::ByDomain),
     ("idempotency_keys", Placement::ByDomain),
     ("webhooks", Placement::ByDomain),
     ("webhook_deliveries", Placement::ByDomain),

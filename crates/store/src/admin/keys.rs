@@ -9,7 +9,7 @@ use caseload_model::time::UnixMillis;
 use super::logged::{log_created, log_effects};
 use crate::idempotency::CommandStore;
 use crate::sql::{Query, Row};
-use crate::{AdminOrigin, CreateKey, Key, KeyGrant, RotateKey, StoreError, values};
+use crate::{AdminOrigin, CreateKey, Key, KeyGrant, RotateKey, StoreError, values, views};
 
 /// The column of a key that administers its domain; of others it is null.
 const ADMIN: u32 = 1;
@@ -54,6 +54,7 @@ pub fn revoke_key(
                   WHERE domain_id = ?1 AND id = ?2 AND revoked_at IS NULL";
     if store.change(revoke, values![domain, id, origin.now])? > 0 {
         let revoked = Effect::new(Resource::Key, id, ChangeAction::Revoked);
+        views::delete_of_key(store, id)?;
         log_effects(store, origin, vec![revoked])?;
         return Ok(true);
     }
@@ -94,6 +95,7 @@ pub fn rotate_key(store: &impl CommandStore, command: &RotateKey) -> Result<(), 
     };
     store.require_domain()?;
     insert(store, &new)?;
+    views::move_to_key(store, id, new_id)?;
     log_effects(store, origin, effects)
 }
 

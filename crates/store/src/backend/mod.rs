@@ -1,7 +1,7 @@
 //! The capabilities whose rules all stores share, implemented once for every [`Backend`]:
 //! [`Admin`](crate::Admin), [`Submit`](crate::Submit), [`Issues`](crate::Issues),
-//! [`Profiles`](crate::Profiles), [`Changes`](crate::Changes), [`Webhooks`](crate::Webhooks) and
-//! [`Payloads`](crate::Payloads). A backend says how it runs
+//! [`Profiles`](crate::Profiles), [`Changes`](crate::Changes), [`Webhooks`](crate::Webhooks),
+//! [`Views`](crate::Views) and [`Payloads`](crate::Payloads). A backend says how it runs
 //! reads and writes, and adds its own steps before or after some of them. It implements
 //! [`Work`](crate::Work) and [`Upkeep`](crate::Upkeep) itself.
 
@@ -11,6 +11,7 @@ mod imports;
 mod issues;
 mod profiles;
 mod submit;
+mod views;
 mod webhooks;
 
 use std::fmt::Debug;

@@ -45,11 +45,12 @@ pub trait Admin: Send + Sync + 'static {
     fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()>;
     /// The keys of a domain, oldest first, revoked ones included.
     fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>>;
-    /// Revokes a key by its id; false if the domain has no such key.
+    /// Revokes a key by its id and removes its views; false if the domain has no such key.
     fn revoke_key(&self, domain: DomainId, id: &str, origin: AdminOrigin) -> StoreFuture<'_, bool>;
-    /// Replaces a key by a new one with the same name, access and expiry, in one transaction.
-    /// [`StoreError::NotFound`](super::StoreError) if the domain has no such key, `KeyEnded` if it
-    /// was revoked or has expired: a replacement must not give back an access that was taken away.
+    /// Replaces a key by a new one with the same name, access and expiry, and with its views, in
+    /// one transaction. [`StoreError::NotFound`](super::StoreError) if the domain has no such
+    /// key, `KeyEnded` if it was revoked or has expired: a replacement must not give back an access
+    /// that was taken away.
     fn rotate_key(&self, command: RotateKey) -> StoreFuture<'_, ()>;
     /// The key whose SHA-256 is `hash`, with its domain, whether or not the key still works.
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>>;

@@ -1,5 +1,6 @@
-//! The contract that every backend implements, as nine capabilities: [`Admin`], [`Submit`],
-//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`], [`Webhooks`] and [`Upkeep`].
+//! The contract that every backend implements, as ten capabilities: [`Admin`], [`Submit`],
+//! [`Imports`], [`Work`], [`Profiles`], [`Issues`], [`Changes`], [`Webhooks`], [`Views`] and
+//! [`Upkeep`].
 //! Each crate above asks only for those that it uses; a [`Store`] is all of them. [`Submit`] and
 //! [`Work`] both include [`Payloads`].
 //!
@@ -27,6 +28,7 @@ mod read_budget;
 mod redactions;
 mod submit;
 mod upkeep;
+mod views;
 mod webhooks;
 mod work;
 
@@ -45,17 +47,18 @@ pub use read_budget::{ReadBudget, ResultMemory};
 pub use redactions::*;
 pub use submit::*;
 pub use upkeep::*;
+pub use views::*;
 pub use webhooks::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.
 pub trait Serve:
-    Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Upkeep
+    Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Views + Upkeep
 {
 }
 
 impl<S> Serve for S where
-    S: Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Upkeep
+    S: Admin + Submit + Imports + Profiles + Issues + Changes + Webhooks + Views + Upkeep
 {
 }
 

@@ -158,6 +158,19 @@ pub static TABLES: &[Table] = &[
     ),
     small("queues", &[integer("domain_id"), text("id"), text("name"), integer("created_at")]),
     small(
+        "views",
+        &[
+            integer("domain_id"),
+            text("id"),
+            text("key_id"),
+            integer("list"),
+            text("name"),
+            text("query"),
+            integer("created_at"),
+            integer("updated_at"),
+        ],
+    ),
+    small(
         "idempotency_keys",
         &[
             integer("domain_id"),

@@ -25,18 +25,20 @@ pub(crate) enum Phase {
     Issues = 2,
     Log = 3,
     Answers = 4,
-    Uploads = 5,
-    States = 6,
-    Tasks = 7,
-    Receipt = 8,
+    Views = 5,
+    Uploads = 6,
+    States = 7,
+    Tasks = 8,
+    Receipt = 9,
 }
 
 impl Phase {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Profiles,
         Self::Issues,
         Self::Log,
         Self::Answers,
+        Self::Views,
         Self::Uploads,
         Self::States,
         Self::Tasks,
@@ -70,7 +72,7 @@ pub(crate) struct Progress {
     pub(crate) phase: Phase,
     /// The last issue, position or task that is done.
     pub(crate) after: u64,
-    /// The last key or upload that is done.
+    /// The last key, view or upload that is done.
     pub(crate) after_text: String,
     pub(crate) pass: Pass,
     /// The last block of the pass that is done, plus 1.

@@ -52,6 +52,7 @@ pub(crate) fn step(
             None => progress.end_phase(),
         },
         Phase::Answers => sweep::answers(store, &mut progress, &person)?,
+        Phase::Views => sweep::views(store, &mut progress, &Traces::of(&person))?,
         Phase::Uploads => sweep::uploads(store, &mut progress, &Traces::of(&person))?,
         Phase::States => sweep::states(store, &mut progress, task_id)?,
         Phase::Tasks => {

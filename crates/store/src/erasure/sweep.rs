@@ -1,5 +1,5 @@
 //! Removes rows that are stored for a while and hold an erased person: answers to repeats of
-//! requests, payloads that still arrive, and the states of runs that have ended.
+//! requests, named views, payloads that still arrive, and the states of runs that have ended.
 
 use std::collections::HashSet;
 
@@ -17,6 +17,8 @@ use crate::{StoreError, values};
 
 /// Stored answers of one step.
 const STEP_ANSWERS: u64 = 200;
+/// Named views of one step.
+const STEP_VIEWS: u64 = 500;
 /// Blocks of uploads that are read at a time.
 const BLOCKS_AT_ONCE: u64 = 8;
 /// How much of a state one step removes.
@@ -58,6 +60,37 @@ pub(super) fn answers(
     if !gone.is_empty() {
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         let delete = "DELETE FROM idempotency_keys WHERE domain_id = ?1 AND key = ANY (?2)";
+        store.change(delete, values![domain, gone])?;
+    }
+    Ok(())
+}
+
+/// Removes the next named views that hold the person.
+pub(super) fn views(
+    store: &impl CommandStore,
+    progress: &mut Progress,
+    traces: &Traces<'_>,
+) -> Result<(), StoreError> {
+    let domain = store.domain();
+    let select = "SELECT id, name, query FROM views WHERE domain_id = ?1 AND id > ?2
+                  ORDER BY id LIMIT ?3";
+    let (mut last, mut gone) = (None, Vec::new());
+    store.each(select, values![domain, progress.after_text, STEP_VIEWS], &mut |row| {
+        let [id, name, query]: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+        if traces.are_in_view(&name, &query) {
+            gone.push(id.clone());
+        }
+        last = Some(id);
+        Ok(())
+    })?;
+    let Some(last) = last else {
+        progress.end_phase();
+        return Ok(());
+    };
+    progress.after_text = last;
+    if !gone.is_empty() {
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        let delete = "DELETE FROM views WHERE domain_id = ?1 AND id = ANY (?2)";
         store.change(delete, values![domain, gone])?;
     }
     Ok(())

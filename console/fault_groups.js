@@ -2,9 +2,10 @@
 // a group are read as a stream.
 import { eachLine, query } from "./api.js";
 import { write } from "./json.js";
-import { count, short, things } from "./format.js";
+import { count, short, things, wordsOf } from "./format.js";
 import { detailOf, fieldName } from "./fields.js";
 import { groupOf, placeOf } from "./pointer.js";
+import { shownOf } from "./proposals.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";
 
@@ -14,9 +15,13 @@ const SHOWN = 12;
 /** The name of the group of a fault. */
 export const nameOf = (/** @type {any} */ fault) => `${fault.code} ${groupOf(fault.pointer ?? "")}`;
 
-/** The value of a fault, as it is marked. */
+/** The value of a fault, as it is marked. A text that would be a number has its quotes. */
 export function shownValue(/** @type {any} */ fault, /** @type {any} */ record) {
-  if (fault.value !== undefined) return write(fault.value);
+  const { value, code } = fault;
+  if (value === null) return "empty";
+  if (code === "wrong_type" && typeof value === "string" && /^(-?[\d.]+|true|false)$/.test(value))
+    return write(value);
+  if (value !== undefined) return shownOf(value);
   if (record.raw !== undefined) return record.raw;
   return fault.code === "required" ? "missing" : "";
 }
@@ -74,7 +79,7 @@ export function groupsView(groups, columns) {
     const place = placeOf(fault.pointer ?? "");
     const column = names.get(place) ?? names.get(place.replace(/^identities\./, ""));
     return [
-      fault.code.replaceAll("_", " "),
+      wordsOf(fault.code),
       count(n),
       h(
         "span",

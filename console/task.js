@@ -15,12 +15,23 @@ import {
   screenOf,
   v2,
 } from "./api.js";
+import { count, short, span, things, time, wordsOf } from "./format.js";
+import { Lineage } from "./lineage.js";
+import { bar, button, crumbs, dialog, refused } from "./ui.js";
+import { fill, h, update } from "./view.js";
 import { changesView, outcomeWords, outcomesOf } from "./changes.js";
 import { groupsOf, groupsView } from "./fault_groups.js";
 import { write } from "./json.js";
-import { count, span, things, time } from "./format.js";
-import { bar, button, crumbs, dialog, head, pill, refused } from "./ui.js";
-import { fill, h, update } from "./view.js";
+import {
+  repeatOf,
+  doublesOf,
+  rejectsOf,
+  relativesOf,
+  titleOf,
+  deathsOf,
+  fact,
+  timesOf,
+} from "./task_parts.js";
 import { warningWords, warningsOf, warningsView } from "./warnings.js";
 
 const POLL_SECONDS = 20;
@@ -28,6 +39,12 @@ const POLL_SECONDS = 20;
 const HIDDEN_MS = 10000;
 /** How soon a question that failed is asked again. */
 const AGAIN_MS = 1500;
+/** What the actions that delete are about: one and several. */
+const RECORDS = /** @type {Record<string, [string, string]>} */ ({
+  delete_core_profiles: ["person", "people"],
+  delete_app_profiles: ["app profile", "app profiles"],
+  delete_issues: ["issue", "issues"],
+});
 /** A time too short to tell a rate from. */
 const SHORT_MS = 1000;
 
@@ -40,7 +57,10 @@ export default async function recordScreen(/** @type {any} */ context) {
   else screen.showEnd().catch(refused);
   keys({ Escape: () => back("imports") });
   const list = h("a", { href: up("imports") }, "Imports");
-  return [crumbs(list, h("span", { class: "faint mono" }, args[1])), ...screen.parts()];
+  const name = record.file_name
+    ? h("span", { class: "faint", dir: "auto", title: args[1] }, short(record.file_name, 60))
+    : h("span", { class: "faint mono" }, args[1]);
+  return [crumbs(list, name), ...screen.parts()];
 }
 
 class RecordScreen {
@@ -56,7 +76,11 @@ class RecordScreen {
     this.before = /** @type {any} */ (null);
     /** Whether the screen says what a dry run would do. Nobody makes it real before that. */
     this.known = false;
+    /** The mended entries that were sent again. */
+    this.lineage = new Lineage(record, this.signal);
+    this.sent = h("div", { role: "status" });
     this.top = h("div");
+    this.meanwhile = h("div");
     this.said = h("div", { role: "status" });
     this.actions = h("div", { class: "row actions-row" });
     this.rest = h("div", { class: "columns" });
@@ -65,12 +89,21 @@ class RecordScreen {
     this.json = h(
       "details",
       { ontoggle: () => this.drawJson() },
-      h("summary", null, "as JSON"),
+      h("summary", null, "As JSON"),
       this.shownJson,
     );
   }
   parts() {
-    return [this.top, this.said, this.actions, this.findings, this.rest, this.json];
+    return [
+      this.top,
+      this.meanwhile,
+      this.said,
+      this.sent,
+      this.actions,
+      this.findings,
+      this.rest,
+      this.json,
+    ];
   }
   get path() {
     return pathOf(this.record);
@@ -86,8 +119,9 @@ class RecordScreen {
       this.seen = { at: now, done };
     }
     this.record = record;
-    const state = this.over ? record.outcome : `${record.progress} %`;
-    document.title = `${state} · ${record.action} · Caseload`;
+    this.lineage.record = record;
+    const state = this.over ? wordsOf(record.outcome) : `${record.progress} %`;
+    document.title = `${state} · ${wordsOf(record.action)} · Caseload`;
     fill(
       this.top,
       titleOf(record),
@@ -95,8 +129,10 @@ class RecordScreen {
       record.server_deaths > 0 && deathsOf(record),
       this.factsOf(),
     );
+    update(this.meanwhile, [this.over, record.status, record.dry_run], () => this.meanwhileOf());
     const { counts, progress, warnings, ...others } = record;
-    const shown = [record.status, this.over && counts, record.run_by, this.known];
+    const { left, mended } = this.lineage;
+    const shown = [record.status, this.over && counts, record.run_by, this.known, left, mended];
     update(this.actions, shown, () => this.actionsOf());
     update(this.rest, [others, this.over && counts], () => [
       timesOf(record),
@@ -109,6 +145,27 @@ class RecordScreen {
     const { record } = this;
     if (this.json.open) update(this.shownJson, record, () => write(record, 2));
   }
+  /** What the server does now, and what one can do until it is done. */
+  meanwhileOf() {
+    const { record, noun, over } = this;
+    if (over) return null;
+    const now =
+      record.status === "processing"
+        ? "The server works on it, with or without this page."
+        : "It waits for its turn. The server begins it without this page.";
+    return h(
+      "p",
+      { class: "meanwhile" },
+      `${now} Meanwhile you can go to any other screen, `,
+      can("write") && ["send ", h("a", { href: "#/new-import" }, "another file"), ", "],
+      "or close the browser: ",
+      h("a", { href: "#/imports" }, "Imports"),
+      ` has this ${noun}. `,
+      record.dry_run
+        ? "It is a dry run: nothing is written."
+        : "What is done is in force at once, and stays if you cancel the rest.",
+    );
+  }
   factsOf() {
     const { record, over } = this;
     const { counts } = record;
@@ -120,10 +177,12 @@ class RecordScreen {
     return h(
       "div",
       { class: "facts" },
-      fact("entries", count(counts.total)),
+      over
+        ? fact("entries", count(counts.total))
+        : fact(`of ${things(counts.total, "entry", "entries")} done`, count(doneOf(record))),
       fact("succeeded", count(counts.succeeded), "good"),
       fact("failed", count(counts.failed), counts.failed ? "bad" : ""),
-      fact("unprocessed", count(counts.unprocessed)),
+      fact(over ? "not reached" : "to do", count(counts.unprocessed)),
       record.warnings > 0 && fact("warnings", count(record.warnings)),
       took && fact(over ? "took" : "so far", span(took)),
       perSecond > 0 && fact("per second", count(Math.round(perSecond))),
@@ -132,11 +191,11 @@ class RecordScreen {
   }
   /** What can be done with it. */
   actionsOf() {
-    const { record, known } = this;
+    const { record, known, lineage } = this;
     if (!this.over)
       return can("write") && button("Cancel", () => this.cancel(), { class: "danger" });
     const { failed, unprocessed } = record.counts;
-    const some = things(failed, "entry", "entries");
+    const some = things(lineage.left, "entry", "entries");
     const left = things(failed + unprocessed, "entry", "entries");
     const runs = record.dry_run && has("run") && !record.run_by;
     if (record.action === "erase_person")
@@ -151,12 +210,18 @@ class RecordScreen {
         h(
           "a",
           { ...mends, href: `#/${faultsOf(record)}` },
-          can("write") ? `Mend ${some}` : `See ${some} with faults`,
+          lineage.left === 0
+            ? "See the faults"
+            : can("write")
+              ? `Mend ${some}`
+              : `See ${some} with faults`,
         ),
-      isImport(record) && failed + unprocessed > 0 && rejectsOf(record),
+      isImport(record) && failed + unprocessed > 0 && rejectsOf(record, lineage.any),
       can("write") &&
         !record.dry_run &&
         !record.retried_by &&
+        // The mended ones would be sent twice.
+        !lineage.mended &&
         failed + unprocessed > 0 &&
         button(`Send ${left} again as sent`, () => this.retry()),
     ];
@@ -166,7 +231,7 @@ class RecordScreen {
     const { action, counts } = this.record;
     const deletes = /^delete/.test(action);
     const label = deletes
-      ? `Delete ${things(counts.succeeded, "record")}`
+      ? `Delete ${things(counts.succeeded, ...RECORDS[action])}`
       : this.before
         ? "Import it again"
         : "Make it real";
@@ -198,7 +263,7 @@ class RecordScreen {
     const left = count(this.record.counts.unprocessed);
     const text =
       "It stops at the end of a chunk. What is done stays done; " +
-      `up to ${left} entries stay unprocessed and can be sent again.`;
+      `up to ${left} entries are not reached and can be sent again.`;
     await dialog(`Cancel the ${noun}?`, h("p", null, text), {
       label: `Cancel the ${noun}`,
       kind: "danger",
@@ -263,6 +328,18 @@ class RecordScreen {
       changesView(found),
     );
     this.draw(record);
+    await this.followSent();
+  }
+  /** What became of mended entries that were sent, until all of it is over. */
+  async followSent() {
+    const { lineage, signal, record } = this;
+    if (!lineage.any || record.counts.failed === 0) return;
+    for (let wait = false; !signal.aborted; wait = true) {
+      await lineage.ask(wait);
+      fill(this.sent, lineage.view());
+      this.draw(record);
+      if (!lineage.working) return;
+    }
   }
   /**
    * Follows the record by events, and by questions if there are none. A browser has six connections
@@ -319,130 +396,6 @@ const faultOf = (/** @type {any} */ one) => ({
   fault: { ...one.example, code: one.code, pointer: one.pointer },
   count: one.count,
 });
-
-/** That the file was imported before, and when. */
-const repeatOf = (/** @type {any} */ { dry_run: dry }, /** @type {any} */ before) =>
-  h(
-    "p",
-    null,
-    "The same file was imported before, on ",
-    h("a", { href: `#/${screenOf(before)}` }, time(before.created_at)),
-    dry ? ". You can import it again." : ". This import applied it again.",
-  );
-
-/** That entries without an id were imported before, and become second records. */
-function doublesOf(/** @type {any} */ { action, dry_run: dry, doubles }) {
-  const { import_id: id, created_at: at, entries, without_id: all } = doubles;
-  // The number of more entries is an estimate.
-  const about = all > 256 ? "About " : "";
-  return h(
-    "p",
-    null,
-    `${about}${count(entries)} of the ${things(all, "entry", "entries")} without an id were `,
-    "imported already, on ",
-    h("a", { href: `#/import/${familyOf(action)}/${id}` }, time(at)),
-    dry ? ". They would be created a second time." : ". They are created a second time.",
-  );
-}
-
-/** What failed or was not reached, in the form of the file. The server names the file. */
-function rejectsOf(/** @type {any} */ record) {
-  const left = record.counts.failed + record.counts.unprocessed;
-  const isTable = Object.keys(record.columns).length > 0;
-  const some = isTable ? things(left, "row") : things(left, "entry", "entries");
-  const props = { class: "button", href: `${base}${pathOf(record)}/rejects`, download: true };
-  return h("a", props, `Download ${some} to mend`);
-}
-
-/** The records that have the same entries, and those that are a part of it. */
-function relativesOf(/** @type {any} */ record) {
-  const { parent_task_id: task, parent_import_id: parent, retried_by: next, run_by: run } = record;
-  const family = familyOf(record.action);
-  const link = (/** @type {string} */ id, noun = nounOf(record)) =>
-    h("a", { href: `#/${noun}/${family}/${id}` }, id);
-  const before = task ?? parent;
-  return [
-    before && h("p", null, "Made of entries of ", link(before)),
-    run && h("p", null, "Made real by ", link(run)),
-    next && h("p", null, "Its failed entries were sent again by ", link(next)),
-    record.task_id &&
-      record.import_id &&
-      h("p", null, "A part of ", link(record.import_id, "import")),
-    record.tasks &&
-      h(
-        "details",
-        null,
-        h("summary", null, things(record.tasks.length, "task")),
-        h(
-          "ul",
-          null,
-          record.tasks.map((/** @type {string} */ id) => h("li", null, link(id, "task"))),
-        ),
-      ),
-  ];
-}
-
-function titleOf(/** @type {any} */ task) {
-  const by = task.submitted_by;
-  const name = [
-    task.action.replaceAll("_", " "),
-    task.upsert && ", replacing",
-    task.dry_run && h("span", { class: "tag" }, "dry run"),
-  ];
-  return [
-    head(name, pill(task.status === "completed" ? task.outcome : task.status)),
-    by &&
-      h(
-        "p",
-        { class: "faint under" },
-        task.file_name && [h("span", { dir: "auto" }, task.file_name), " · "],
-        `sent by ${by.key_name || by.key_id}`,
-      ),
-  ];
-}
-
-/** How often the task's server stopped, and when another try begins. */
-function deathsOf(/** @type {any} */ { server_deaths: deaths, next_try_at: next }) {
-  return h(
-    "p",
-    { class: "under" },
-    `Its server stopped ${things(deaths, "time", "times")} while it worked on the task`,
-    next
-      ? ["; the next try is at ", time(next, true), ". You can cancel the task while it waits."]
-      : "; a server tries it again.",
-  );
-}
-
-const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") =>
-  h(
-    "div",
-    { class: `fact ${cls}` },
-    h("div", { class: "number" }, value),
-    h("div", { class: "faint" }, label),
-  );
-
-function timesOf(/** @type {any} */ task) {
-  const times = /** @type {[string, number|null][]} */ ([
-    ["sent", task.created_at],
-    ...(isImport(task) ? [] : [["queued", task.queued_at]]),
-    ["started", task.started_at],
-    ["completed", task.completed_at],
-    ["results kept until", task.expires_at],
-  ]);
-  const item = (/** @type {[string, number|null]} */ [label, ms]) =>
-    h(
-      "li",
-      { class: !ms ? "faint" : ms > Date.now() ? "later" : "" },
-      h("span", null, label),
-      ms ? time(ms, true) : "not yet",
-    );
-  return h(
-    "section",
-    { "aria-label": "Times" },
-    h("h2", null, "Times"),
-    h("ol", { class: "timeline" }, times.map(item)),
-  );
-}
 
 /** The rate of a task since it began, until two states of it tell the present one. */
 const startRate = (/** @type {any} */ task) =>

@@ -1,8 +1,9 @@
 // The warnings of a task or an import: oddities of entries that succeeded, or would succeed,
 // by code with an example of each.
 import { call, has, pathOf } from "./api.js";
-import { write } from "./json.js";
-import { count, short, things } from "./format.js";
+import { detailOf, placeName } from "./fields.js";
+import { count, short, things, wordsOf } from "./format.js";
+import { shownOf } from "./proposals.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";
 
@@ -32,26 +33,27 @@ export async function warningsOf(record, signal) {
 /** Warnings in a sentence: `12 look like placeholders, 3 joins people`. @param {any[]} groups */
 export const warningWords = (groups) =>
   groups
-    .map(({ code, count: n }) => `${count(n)} ${WORDS[code]?.[n === 1 ? 0 : 1] ?? plain(code)}`)
+    .map(
+      ({ code, count: n }) =>
+        `${count(n)} ${WORDS[code]?.[n === 1 ? 0 : 1] ?? wordsOf(code).toLowerCase()}`,
+    )
     .join(", ");
 
 /** Warnings as a table. @param {any[]} groups */
 export function warningsView(groups) {
   const all = groups.reduce((sum, group) => sum + group.count, 0);
   const rows = groups.map(({ code, count: n, example }) => [
-    plain(code),
+    wordsOf(code),
     count(n),
     count(example.line),
     [
-      h("span", { class: "mono" }, `${example.pointer} `),
-      h("b", { dir: "auto" }, short(write(example.value), 60)),
+      h("span", { dir: "auto" }, `${placeName(example.pointer ?? "")} `),
+      h("b", { dir: "auto" }, short(shownOf(example.value), 60)),
     ],
-    h("span", { dir: "auto" }, short(example.detail, 240)),
+    h("span", { dir: "auto" }, short(detailOf(example), 240)),
   ]);
   return [
     h("h2", null, things(all, "warning")),
     h("div", { class: "cards" }, table("Warnings", HEADS, rows, [1, 2])),
   ];
 }
-
-const plain = (/** @type {string} */ code) => code.replaceAll("_", " ");

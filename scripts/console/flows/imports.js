@@ -91,13 +91,17 @@ export const files = [
       await page.getByRole("link", { name: "Mend 40 entries" }).click();
       await page.locator(".groups button", { hasText: "unknown country" }).click();
       await page.getByRole("button", { name: "Mend all 40" }).click();
-      await page.getByLabel("Value", { exact: true }).fill("Germany");
-      await page.getByText("40 values change").waitFor();
+      // The likely replacement is filled in.
+      assert.equal(await page.getByLabel("Replacement for Germoney").inputValue(), "Germany");
+      await page.getByText("40 entries change.").waitFor();
       await page.getByRole("button", { name: "Mend them" }).click();
       await page.getByRole("button", { name: "Dry run of 40" }).click();
       await page.getByText("all 40 would succeed").first().waitFor();
       await page.getByRole("button", { name: "Send 40 again" }).click();
+      await page.getByText("all in; 0 left.").waitFor();
+      await page.locator(".lineage a").click();
       await page.getByText("Done: ").waitFor();
+      await page.locator("p", { hasText: "Mended entries of" }).waitFor();
       assert.equal(await outcome(page), "40 new.");
       const real = (await imports(server)).filter(
         (one) => !one.dry_run && /people/.test(one.file_name),
@@ -115,7 +119,7 @@ export const files = [
       await page.locator("td", { hasText: "mended-people.jsonl" }).first().waitFor();
       const rows = page.locator("tr", { hasText: /people\.csv.*24\u202f960/ });
       assert.equal(await rows.count(), 2);
-      await rows.first().getByRole("link", { name: "create core profiles" }).click();
+      await rows.first().getByRole("link", { name: "Create people" }).click();
       await page.locator("summary", { hasText: "3 tasks" }).click();
       await page.locator("details li a").last().click();
       await page.getByText("A part of").waitFor();
@@ -164,7 +168,7 @@ export const files = [
             .first();
           assert.deepEqual(await row.locator("td").allInnerTexts(), [
             "1",
-            "age",
+            "Age",
             String(41 - age),
             String(age),
           ]);
@@ -182,9 +186,9 @@ export const files = [
       await pick(page, "gone.jsonl", lines("change", 30));
       await page.getByLabel("What to do").selectOption("delete_core_profiles");
       await dryRun(page);
-      await page.getByRole("button", { name: "Delete 30 records" }).click();
+      await page.getByRole("button", { name: "Delete 30 people" }).click();
       await page.getByText("No call brings them back.").waitFor();
-      await page.locator("dialog").getByRole("button", { name: "Delete 30 records" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Delete 30 people" }).click();
       await page.getByText("Done: ").waitFor();
       assert.equal(await outcome(page), "30 deleted.");
       assert.equal((await people(server, "uid:change-7")).length, 0);

@@ -101,21 +101,23 @@ const STEPS = /** @type {Record<string, number>} */ ({
 /**
  * @typedef {{length:number, at:(place:number)=>any}} Items
  * @typedef {{height:number, label:string, row:(item:any, at:number)=>any, missing?:()=>void,
- *   open?:(item:any)=>void, name?:string, returning?:boolean}} Options
+ *   open?:(item:any)=>void, name?:string, returning?:boolean, head?:any,
+ *   headHeight?:number}} Options
  */
 
 /**
  * A list of rows of one height. Only those in view are in the document. Its items are an array, or
  * anything that has a length and gives an item by its place; of an item that is not there yet
  * `missing` is called with the places in view. With `returning` it begins at the place
- * at which the list of this name was left.
+ * at which the list of this name was left. With a `head` it is a table: the head is a row that
+ * stays in view, and `row` makes rows of cells.
  * @param {Options} options
  */
 export const longList = (options) => new LongList(options);
 
 class LongList {
   constructor(/** @type {Options} */ options) {
-    const { name, returning, label } = options;
+    const { name, returning, label, head } = options;
     this.options = options;
     this.items = /** @type {Items} */ ([]);
     this.at = -1;
@@ -126,10 +128,11 @@ class LongList {
     /** The place to come back to, until it is shown. */
     this.back = returning && name !== undefined ? places.get(name) : undefined;
     this.track = new Track();
-    this.inside = h("div", { class: "rows", role: "presentation" });
+    this.inside = h("div", { class: "rows", role: head ? "rowgroup" : "presentation" });
     this.element = h(
       "div",
-      { class: "long-list", role: "listbox", tabindex: 0, "aria-label": label },
+      { class: "long-list", role: head ? "grid" : "listbox", tabindex: 0, "aria-label": label },
+      head,
       this.inside,
     );
     this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -146,9 +149,13 @@ class LongList {
   /** The places of the rows in view. */
   seen = () => visible(this.items.length, this.options.height, this.track.top, this.track.view);
 
+  /** The height of the rows in view, below the head. */
+  get room() {
+    return this.element.clientHeight - (this.options.headHeight ?? 0);
+  }
   draw(force = false) {
     const { track, items, at, options } = this;
-    track.resize(items.length * options.height, this.element.clientHeight || 800);
+    track.resize(items.length * options.height, this.room > 0 ? this.room : 800);
     if (this.back) track.go(this.back.top);
     const [first, last] = this.seen();
     const now = `${first} ${last} ${at} ${items.length} ${track.offset}`;
@@ -169,13 +176,17 @@ class LongList {
     const { items, options, track } = this;
     const item = items.at(at);
     const gap = item === null ? "no longer in the list" : "…";
-    const element = item ? options.row(item, at) : h("div", { class: "faint gap" }, gap);
+    const none = options.head ? h("span", { role: "gridcell" }, gap) : gap;
+    const element = item ? options.row(item, at) : h("div", { class: "faint gap" }, none);
     element.style.top = `${at * options.height - track.offset}px`;
     element.style.height = `${options.height}px`;
-    element.setAttribute("role", "option");
+    element.setAttribute("role", options.head ? "row" : "option");
     element.id = `row-${at}`;
-    element.setAttribute("aria-setsize", String(items.length));
-    element.setAttribute("aria-posinset", String(at + 1));
+    if (options.head) element.setAttribute("aria-rowindex", String(at + 2));
+    else {
+      element.setAttribute("aria-setsize", String(items.length));
+      element.setAttribute("aria-posinset", String(at + 1));
+    }
     element.setAttribute("aria-selected", String(at === this.at));
     return element;
   }
@@ -202,7 +213,8 @@ class LongList {
     else if (track.ratio > 1) this.settling = setTimeout(() => this.settle(), SETTLE_MS);
   }
   pressed(/** @type {KeyboardEvent} */ event) {
-    if (event.target !== this.element) return;
+    // With Ctrl, Enter is the main button of the screen.
+    if (event.target !== this.element || event.ctrlKey || event.metaKey) return;
     const step = STEPS[event.key];
     if (step) {
       event.preventDefault();
@@ -221,7 +233,7 @@ class LongList {
     if (!back || !this.element.isConnected) return;
     this.at = Math.min(back.selected, items.length - 1);
     this.back = undefined;
-    track.resize(items.length * this.options.height, this.element.clientHeight);
+    track.resize(items.length * this.options.height, this.room);
     this.inside.style.height = `${track.height}px`;
     track.go(back.top);
     this.show();
@@ -283,7 +295,9 @@ class LongList {
     if (top < track.top) track.go(top);
     else if (top + height > track.top + track.view) track.go(top + height - track.view);
   }
+  /** Opens what is selected. If nothing is, that is the first row. */
   openSelected() {
+    if (this.at < 0) this.move(1);
     const item = this.waiting || this.at < 0 ? null : this.selected;
     if (item) this.options.open?.(item);
   }

@@ -30,7 +30,7 @@ const HOSTILE = [
   `<p>x</p><!-- --!><img src=x onerror="${SAY}"> --><![CDATA[<img src=x onerror="${SAY}">]]>`,
 ];
 
-/** Makes an issue with these messages, by turns of the customer and the desk. */
+/** Makes an issue with these messages, by turns of the author and the desk. */
 async function issueOf(server, name, bodies) {
   const at = Date.now() - 3600000;
   const done = await server.task("issues", "import_issues", [
@@ -107,7 +107,7 @@ export const conversation = [
       );
       assert.ok(ours.left > theirs.left + 20 && ours.right > theirs.right + 20, "the sides");
       assert.equal(new Set([theirs, ours, note].map((one) => one.colour)).size, 3);
-      for (const word of ["customer", "agent", "private note"])
+      for (const word of ["author", "agent", "private note"])
         await page
           .locator(".message header", { hasText: `· ${word}` })
           .first()
@@ -260,10 +260,10 @@ export const conversation = [
       await page.locator(".issue-row").first().waitFor();
       const name = (at) => page.locator(`#row-${at} .title`).innerText();
       // The list is read in pages of 200 rows, which are read on.
-      await page.locator(".long-list").evaluate((list) => (list.scrollTop = 196 * 44));
+      await page.locator(".long-list").evaluate((list) => (list.scrollTop = 196 * 36));
       await page.locator("#row-201 .title").waitFor();
       const names = await Promise.all([198, 199, 200].map(name));
-      await page.locator("#row-198").mouse();
+      await page.locator("#row-198 .title").mouse();
       const place = page.getByRole("group", { name: "Place in the list" });
       const at = async (n) => {
         await title(page, names[n - 199]);

@@ -5,6 +5,8 @@ import { Server } from "../server.js";
 import { keys, settled, total } from "../steps.js";
 
 const MANY = 1000000;
+/** The height of a row in pixels. */
+const ROW = 36;
 
 /** A server with so many issues that its list is higher than an element may be. */
 async function manyIssues(count) {
@@ -73,7 +75,7 @@ async function isShown(page, place, number) {
           .reduce((outer, inner) => [inner.top - outer.top, outer.bottom - inner.bottom]),
       place,
     );
-  return top > -44 && bottom > -44;
+  return top > -ROW && bottom > -ROW;
 }
 
 /** Scrolls to a share of the list. Returns the milliseconds until its rows are drawn. */
@@ -116,13 +118,13 @@ export const long = [
       for (const part of [0.5, 0.25, 0.9]) {
         times.push(await jump(list, part));
         const view = await list.evaluate((box) => box.clientHeight);
-        const place = Math.round((part * (count * 44 - view)) / 44);
+        const place = Math.round((part * (count * ROW - view)) / ROW);
         assert.ok(await shows(place + 1), `the middle of ${part}`);
         await page.waitForTimeout(400);
-        await page.mouse.wheel(0, 440);
+        await page.mouse.wheel(0, 10 * ROW);
         await page.waitForTimeout(400);
         assert.ok(await shows(place + 11), "after the wheel");
-        await page.mouse.wheel(0, -440);
+        await page.mouse.wheel(0, -10 * ROW);
         await page.waitForTimeout(400);
         assert.ok(await shows(place + 1), "after the wheel back");
       }

@@ -1,9 +1,12 @@
 // The parts of the console that need no browser: digits, pointers, files, and the window of a list.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import test from "node:test";
 import { customField, detailOf, fieldName, likely, placeName } from "../../console/fields.js";
+import { after, summaryOf, undoBody, undoCalls } from "../../console/edit_plan.js";
 import { ChangeRows } from "../../console/change_rows.js";
-import { compact, count, size, span } from "../../console/format.js";
+import { OPEN, STATES, STATE_OPTIONS, compact, count } from "../../console/format.js";
+import { quoted, size, span, wordsOf } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
 import { authorPath, identitiesIn, nameIn, patchOf, patched } from "../../console/profile.js";
 import { phraseOf, searchOf } from "../../console/profile.js";
@@ -12,6 +15,7 @@ import { Track, visible } from "../../console/list.js";
 import { cellsOf, lastRecord } from "../../console/rows.js";
 import { countsOf, issueFilters, withField } from "../../console/profile.js";
 import { Pages } from "../../console/pages.js";
+import { proposalOf, shownOf, textOf, valueOf } from "../../console/proposals.js";
 import { isSafeAddress } from "../../console/view.js";
 
 test("numbers keep their digits, with and without the engine's help", () => {
@@ -44,6 +48,33 @@ test("a pointer finds, replaces and removes a value and leaves the entry as it w
   assert.equal(groupOf("/identities/12/email"), "/identities/*/email");
   assert.equal(placeOf("/custom_fields/a~1b"), "custom_fields.a/b");
   assert.equal(placeOf("/identities/12/email"), "identities.email");
+});
+
+test("names of the API are shown in words, and a text of a person stays", () => {
+  assert.deepEqual(STATES.map(wordsOf), [
+    "New",
+    "New for agent",
+    "Agent replied",
+    "Waiting for agent",
+    "Pending reassignment",
+    "Resolved",
+    "Rejected",
+  ]);
+  assert.equal(STATE_OPTIONS[OPEN], "Open");
+  assert.equal(STATE_OPTIONS["new-for-agent"], "New for agent");
+  assert.equal(wordsOf("upsert_core_profiles"), "Create or update people");
+  assert.equal(wordsOf("completed_with_errors"), "Done with errors");
+  assert.equal(wordsOf("invalid_value"), "Invalid value");
+  assert.equal(wordsOf("constructor"), "Constructor");
+  assert.equal(placeName("/last_country"), "Country");
+});
+
+test("a text is one word for a shell", () => {
+  const texts = ["plain.csv", "", "it's", '$HOME "`id`" \\', "a\nb\n", "*;&|<>!~#", "é 注文", "-x"];
+  const line = ["printf '%s\\0' --", ...texts.map(quoted)].join(" ");
+  const said = execFileSync("bash", ["-c", line]).toString().split("\0").slice(1, -1);
+  assert.deepEqual(said, texts);
+  assert.equal(quoted("issues.csv"), "issues.csv");
 });
 
 test("counts that have little room are short", () => {
@@ -359,4 +390,97 @@ test("of the log only so many rows are kept", () => {
   assert.ok(rows.full);
   assert.equal(rows.add(changesOf([3, 4, 5, 6])), 3);
   assert.equal(shown(rows), "6×1 5×1 4×1");
+});
+
+test("a faulty value has a likely replacement, or is left out, or neither", () => {
+  const country = { code: "unknown_country", detail: '"x" is not a country. Give the code' };
+  const language = { code: "unknown_language", detail: '"x" is not a language. Give the code' };
+  const age = { code: "wrong_type", detail: "age must be a number from 0 to 150, not a string" };
+  const cell = { code: "wrong_type", detail: 'column "age": "x" is not a number; digits are' };
+  const tags = { code: "wrong_type", detail: "tags must be an array of strings, not a string" };
+  const flag = { code: "wrong_type", detail: "it must be true or false, not a string" };
+  const seen = { code: "wrong_type", detail: '"x" is not a time; or ISO 8601 such as 2026' };
+  const email = { code: "invalid_identity", detail: "it", pointer: "/identities/0/email" };
+  const text = (/** @type {any} */ value, /** @type {any} */ fault) => {
+    const found = /** @type {any} */ (proposalOf(value, fault));
+    return found && (found.leave ? "left out" : found.text);
+  };
+  for (const [value, wanted] of [
+    ["Deutschland", "DE"],
+    ["DE ", "DE"],
+    ["England", "GB"],
+    ["U.S.", "US"],
+    ["de_AT", "AT"],
+    ["#N/A", "left out"],
+    ["Atlantis", null],
+    ["Korea", null],
+  ])
+    assert.equal(text(value, country), wanted, String(value));
+  const near = {
+    ...country,
+    detail: '"Germoney" is not a country; the nearest one is "Germany". G',
+  };
+  assert.equal(text("Germoney", near), "Germany");
+  assert.equal(text("Deutsch", { ...language, detail: 'x; the nearest one is "nl". Give' }), "de");
+  assert.equal(text("klingon", language), null);
+  for (const [value, wanted] of [
+    ["42 years", "42"],
+    ["30", "30"],
+    ["-", "left out"],
+    ["200", null],
+    ["3 or 4", null],
+  ])
+    assert.equal(text(value, age), wanted, String(value));
+  assert.equal(text("1.234,5 €", cell), "1234.5");
+  assert.equal(text("gold,silver", tags), "gold, silver");
+  assert.equal(text("yes", flag), "true");
+  assert.equal(text("31.12.2025", seen), "2025-12-31");
+  assert.equal(text("01/02/2025", seen), null);
+  assert.equal(text("ada (at) example.org", email), "ada@example.org");
+  const field = {
+    code: "unknown_field",
+    detail: '"x" is not a field; did you mean custom_fields?',
+  };
+  assert.equal(text({}, field), "custom_fields");
+  assert.deepEqual(valueOf("gold, silver", tags, "x"), ["gold", "silver"]);
+  assert.equal(valueOf("33", age, "old"), 33);
+  assert.equal(valueOf("old", age, "old"), "old");
+  assert.equal(valueOf(" ", age, "old"), undefined);
+  assert.equal(write(valueOf("12345678901234567890", cell, "x")), "12345678901234567890");
+  const none = { detail: "a core profile needs at least one identity", pointer: "/identities" };
+  assert.deepEqual(valueOf("a@b.c", none, undefined), [{ email: "a@b.c" }]);
+  assert.deepEqual(valueOf("a@b.c", email, { email: "x" }), { email: "a@b.c" });
+  assert.equal(shownOf({ email: "x" }), "E-mail x");
+  assert.equal(shownOf([{ email: "x" }, { uid: "y" }]), "E-mail x, User id y");
+  assert.equal(textOf({ email: "x" }), "x");
+  assert.equal(textOf(null), "");
+});
+
+test("an edit of many says what changes and what is lost, and its undo gives it back", () => {
+  const now = { state: "new", assignee_id: "unassigned", tags: ["a", "b"] };
+  const edit = { status: "", assignee: "g", tags: { how: "replace", list: ["b", "c"] } };
+  const to = { state: "new-for-agent", assignee_id: "g", tags: ["b", "c"] };
+  assert.deepEqual(after(now, edit), to);
+  const of = (id, values) => ({ id, title: "", updated: 1, name: "Ada", now: values });
+  const issues = [of("1", now), of("2", to), of("3", { ...now, assignee_id: "x" })];
+  const sum = summaryOf(issues, edit, { g: "Grace" });
+  assert.deepEqual(sum.changing, ["1", "3"]);
+  assert.deepEqual(sum.gone.all, [["a", 2]]);
+  assert.deepEqual(sum.overwritten.all, [["Ada", 1]]);
+  assert.deepEqual(sum.states.all, [["New → New for agent", 2]]);
+  assert.equal(sum.stay.assignee, 1);
+  assert.deepEqual(undoBody(now, to), {
+    status: "new",
+    "assignee-id": "unassigned",
+    tags: ["a", "b"],
+  });
+  // Other tags stay as they are, in their order: one call is enough for all of them.
+  const added = (tags) => ({ from: { tags }, to: { tags: [...tags, "z"] }, issues: [["1", 1, 0]] });
+  const calls = undoCalls([added(["a"]), added([]), added(["b", "a"])]);
+  assert.deepEqual(
+    calls.map(({ body, issues: all }) => [body, all.length]),
+    [[{ remove_tags: ["z"] }, 3]],
+  );
+  assert.deepEqual(undoBody({ tags: ["b", "a"] }, { tags: ["a"] }), { tags: ["b", "a"] });
+  assert.deepEqual(undoBody({ tags: ["a", "b"] }, { tags: ["a"] }), { add_tags: ["b"] });
 });

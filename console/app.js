@@ -1,18 +1,19 @@
 // The shell: who is signed in, which screen the address names, keys, and the drawer of calls.
 import { Refusal, call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
-import { span } from "./format.js";
+import { plain, span } from "./format.js";
 import { named } from "./json.js";
 import {
   button,
   copy,
-  dialog,
   failed,
   field,
   head as heading,
   input,
   loading,
   noticeArea,
+  pressMain,
   refused,
+  themes,
 } from "./ui.js";
 import { fill, h } from "./view.js";
 
@@ -56,20 +57,13 @@ let turn = 0;
 let depth = history.state?.depth ?? 0;
 let returning = false;
 let last = named(/** @type {Record<string, string>} */ ({}));
+/** The named views, once their file is there. */
+let views = /** @type {any} */ (null);
 /** A screen that takes longer says so; until then the one before stays, so that nothing blinks. */
 const LOADING_MS = 250;
 
 /** The file of a screen could not be loaded. */
 class Gone extends Refusal {}
-
-/** A part of an address as a text. @param {string} part */
-function plain(part) {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
 
 /** The address as a screen, its argument and its parameters. */
 function route() {
@@ -99,6 +93,17 @@ function go(path) {
 function swap(path) {
   history.replaceState({ depth }, "", `#/${path}`);
   return show();
+}
+
+/**
+ * Gives this screen another address. The way back stays as it is.
+ * @param {string} path
+ */
+function readdress(path) {
+  history.replaceState({ depth }, "", `#/${path}`);
+  const { name } = route();
+  if (name in SCREENS) last[name] = location.hash;
+  drawNav(name);
 }
 
 /**
@@ -146,8 +151,10 @@ async function show() {
     if (mine !== turn) return;
     main.removeAttribute("aria-busy");
     fill(main, content);
-    if (shown !== path(location.hash)) scrollTo(0, 0);
+    const isNew = shown !== path(location.hash);
+    if (isNew) scrollTo(0, 0);
     shown = path(location.hash);
+    focusFirst(isNew);
   };
   try {
     const screen = await load().catch(() => {
@@ -163,6 +170,7 @@ async function show() {
       params,
       go,
       swap,
+      readdress,
       returning,
       signal: abort.signal,
       keys: (/** @type {any} */ more) => (keys = more),
@@ -174,27 +182,65 @@ async function show() {
     if (mine !== turn) return;
     leave = () => stops.forEach((stop) => stop());
     put(await screen.default(context));
+    if (has("views")) showViews();
   } catch (error) {
     if (me()) put(titled(failed(error, error instanceof Gone ? () => location.reload() : show)));
   }
 }
+
+/** The list of a screen, the table that is its list, or where its file is chosen. */
+const LIST = '[role="listbox"], main > div > .cards > .scroll, #file';
+
+/** The label of the part of the screen that had the focus last. */
+let part = /** @type {string|null|undefined} */ (null);
+main.addEventListener("focusin", (/** @type {any} */ { target }) => {
+  part = target.closest("main [aria-label][tabindex]")?.ariaLabel;
+});
+
+/**
+ * Gives the list of the screen the focus, else all of the screen: the one that had it is gone, or
+ * belongs to the way here. A screen that is drawn again gives it to the part that had it.
+ */
+function focusFirst(/** @type {boolean} */ isNew) {
+  const { activeElement: active } = document;
+  if (active && active !== document.body && !(isNew && nav.contains(active))) return;
+  const parts = [...main.querySelectorAll("[aria-label][tabindex]")];
+  const same = !isNew && part && parts.find((one) => one.ariaLabel === part);
+  const first = /** @type {any} */ (same || main.querySelector(LIST) || main);
+  first.focus({ preventScroll: true });
+}
+
+// Who uses a mouse needs no ring around a list that got the focus by itself.
+const root = document.documentElement;
+addEventListener("keydown", () => (root.dataset.by = "keys"), true);
+addEventListener("pointerdown", () => delete root.dataset.by, true);
 
 function drawNav(/** @type {string} */ current) {
   fill(
     nav,
     Object.entries(SCREENS)
       .filter(([, [, , , shown]]) => shown())
-      .map(([name, [key, title]]) =>
+      .map(([name, [key, title]]) => [
         h(
           "a",
           { href: `#/${name}`, "aria-current": name === current && "page" },
           title,
           h("kbd", { "aria-hidden": "true" }, `g ${key}`),
         ),
-      ),
+        has("views") && views?.linksOf(name, route().params.get("view")),
+      ]),
   );
-  // In a narrow window they are one line that scrolls.
-  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+/** Reads the named views of the navigation. Their file is not of the first load. */
+async function showViews() {
+  views ??= await import("./views.js");
+  views.watch(() => {
+    const { name } = route();
+    if (me()) drawNav(WITHIN[name]?.[0] ?? name);
+  });
+  // The navigation is there without them, and the next screen asks again.
+  await views.refresh().catch(() => {});
 }
 
 function shell() {
@@ -228,22 +274,10 @@ function shell() {
         { class: "who" },
         h(
           "div",
-          { class: "faint", title: who.key_id },
-          `${who.key_name || who.key_id} · ${who.access}`,
+          { class: "faint", title: who.key_id, dir: "auto" },
+          `${who.key_name || who.key_id} · ${who.access} key`,
         ),
-        h(
-          "div",
-          { class: "tools" },
-          button(["API calls", h("kbd", { "aria-hidden": "true" }, "c")], () => toggleDrawer(), {
-            class: "plain",
-            "aria-keyshortcuts": "c",
-          }),
-          button(["Shortcuts", h("kbd", { "aria-hidden": "true" }, "?")], () => help(), {
-            class: "plain",
-            "aria-keyshortcuts": "?",
-          }),
-          button("Sign out", signOut, { class: "plain" }),
-        ),
+        toolsOf(),
       ),
     ),
     main,
@@ -252,9 +286,34 @@ function shell() {
   );
 }
 
+function toolsOf() {
+  const tool = (
+    /** @type {string} */ label,
+    /** @type {string} */ key,
+    /** @type {()=>any} */ work,
+  ) =>
+    button([label, h("kbd", { "aria-hidden": "true" }, key)], work, {
+      class: "plain",
+      "aria-keyshortcuts": key,
+    });
+  return h(
+    "div",
+    { class: "tools" },
+    tool("API calls", "c", () => toggleDrawer()),
+    tool("Shortcuts", "?", () => help()),
+    themes(),
+    button("Sign out", signOut, { class: "plain" }),
+  );
+}
+
 async function signOut() {
   await call("DELETE", "console/session");
   dispatchEvent(new Event("forget"));
+  try {
+    sessionStorage.clear();
+  } catch {
+    // The browser has none, so nothing is stored there.
+  }
   setSession(null);
   location.hash = "";
   signIn();
@@ -349,7 +408,7 @@ function drawCalls() {
             ),
             h("span", { class: "faint" }, ` in ${span(one.ms)}`),
           ),
-          button("Copy", () => copy(curl(one), line), { class: "plain" }),
+          button("Copy", () => copy("The call", curl(one), line), { class: "plain" }),
         ),
         line,
       );
@@ -357,50 +416,38 @@ function drawCalls() {
   );
 }
 
-const KEYS = [
-  ["j / k", "next, previous (also in an issue)"],
-  ["Enter", "open"],
-  ["Esc", "back, close"],
-  ["/", "search or filter"],
-  ["x", "mark an issue for an edit of many"],
-  ["a", "the author of an issue (in the list)"],
-  ["r / n", "reply, note (in an issue)"],
-  ["Ctrl + Enter", "send the reply or the note"],
-  ["c", "the last calls as curl"],
-  ["?", "this list"],
-];
+async function help() {
+  const screens = Object.values(SCREENS).filter(([, , , shown]) => shown());
+  const { shortcuts } = await import("./shortcuts.js");
+  return shortcuts(screens.map(([key, title]) => [`g ${key}`, title]));
+}
 
-function help() {
-  const screens = Object.values(SCREENS)
-    .filter(([, , , shown]) => shown())
-    .map(([key, title]) => [`g ${key}`, title]);
-  const row = (/** @type {string[]} */ [key, text]) =>
-    h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
-  return dialog("Shortcuts", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), {
-    label: "Close",
-  });
+/** Where a key after `g` leads: to a screen, or to a named view by its number. */
+function placeOf(/** @type {string} */ key) {
+  const isOf = (/** @type {any[]} */ [, [mine, , , shown]]) => mine === key && shown();
+  const screen = Object.entries(SCREENS).find(isOf)?.[0];
+  return screen ?? (has("views") && /^[1-9]$/.test(key) && views?.placeOf(Number(key)));
 }
 
 let going = 0;
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !me()) return;
+  if (!me() || document.querySelector("dialog[open]")) return;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return pressMain(main, event);
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const target = /** @type {any} */ (event.target);
   const typing =
     /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) &&
-    !/^(checkbox|radio|button)$/.test(target.type);
-  if (document.querySelector("dialog[open]")) return;
+    !/^(checkbox|radio|button|file)$/.test(target.type);
   if (typing) {
     if (event.key === "Escape") target.blur();
     return;
   }
   if (Date.now() - going < 1500) {
     going = 0;
-    const screen = Object.entries(SCREENS).find(
-      ([, [key, , , shown]]) => key === event.key && shown(),
-    );
-    if (screen) {
+    const place = placeOf(event.key);
+    if (place) {
       event.preventDefault();
-      return go(screen[0]);
+      return go(place);
     }
   }
   if (event.key === "g") going = Date.now();

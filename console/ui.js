@@ -1,7 +1,16 @@
 // Parts that several screens share: buttons, fields, dialogs, notices, and the states of a screen.
 import { Refusal, faultsOf, screenOf } from "./api.js";
-import { count, short, span, time } from "./format.js";
+import { capital, count, short, span, time, wordsOf } from "./format.js";
 import { fill, h } from "./view.js";
+
+/** The button whose work runs. It lost the focus by being disabled. */
+let working = /** @type {any} */ (null);
+
+/** Gives an element the focus if no other one has it. */
+function comeBack(/** @type {any} */ element) {
+  if (document.activeElement !== document.body || !element?.isConnected) return;
+  element.focus({ preventScroll: true });
+}
 
 /**
  * A button. While its work runs it is disabled, and a refusal is shown as a notice. After that it
@@ -16,6 +25,7 @@ export function button(
   async function run() {
     if (element.disabled) return;
     const focused = document.activeElement === element;
+    working = element;
     element.disabled = true;
     element.setAttribute("aria-busy", "true");
     try {
@@ -25,8 +35,8 @@ export function button(
     } finally {
       element.disabled = false;
       element.removeAttribute("aria-busy");
-      if (focused && document.activeElement === document.body)
-        element.focus({ preventScroll: true });
+      if (working === element) working = null;
+      if (focused) comeBack(element);
     }
   }
   return element;
@@ -146,6 +156,41 @@ export function select(options, props = {}) {
   return made;
 }
 
+/** Gives a list to choose from the focus, and opens it if the browser lets a key do so. */
+export function openChoices(/** @type {any} */ list) {
+  list.focus();
+  try {
+    list.showPicker();
+  } catch {
+    // The next key opens it, or chooses.
+  }
+}
+
+/** Presses the main button of a place, if there is one and it does not work already. */
+export function pressMain(/** @type {any} */ place, /** @type {KeyboardEvent} */ event) {
+  const shown = (/** @type {any} */ one) => one.getClientRects().length > 0;
+  const first = [...place.querySelectorAll(".primary")].find(shown);
+  if (!first || event.repeat || event.defaultPrevented) return;
+  event.preventDefault();
+  first.click();
+}
+
+/** A key with Ctrl or Cmd does something, unless somebody types or a dialog is open. */
+export function chord(
+  /** @type {string} */ key,
+  /** @type {()=>void} */ work,
+  /** @type {AbortSignal} */ signal,
+) {
+  const pressed = (/** @type {KeyboardEvent} */ event) => {
+    const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(/** @type {any} */ (event.target).tagName);
+    if (event.key !== key || !(event.ctrlKey || event.metaKey) || event.shiftKey || typing) return;
+    if (document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    work();
+  };
+  document.addEventListener("keydown", pressed, { signal });
+}
+
 /**
  * A dialog. It resolves with the result of its action, or null if it was left.
  * @param {string} title @param {any} content
@@ -186,14 +231,56 @@ export function dialog(title, content, action) {
         fill(error, problem(refusal));
       }
     }
+    // In a text of several lines Enter alone is a new line.
+    box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+      event.preventDefault();
+      if (action.work) box.querySelector("form").requestSubmit();
+    });
+    const { activeElement: focused, body } = document;
+    const opener = focused === body ? working : focused;
     box.addEventListener("close", () => {
       box.remove();
       resolve(result);
+      // The button that opened it is enabled by then.
+      setTimeout(() => comeBack(opener));
     });
     document.body.append(box);
     box.showModal();
+    // A table that scrolls comes before its fields.
+    box.querySelector(".dialog-body :is(input, select, textarea)")?.focus();
   });
 }
+
+const root = document.documentElement;
+/** The themes; without a choice it is that of the system. */
+const THEMES = { "": "System theme", light: "Light theme", dark: "Dark theme" };
+try {
+  const chosen = localStorage.getItem("theme");
+  if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
+} catch {
+  // A browser without a store has the theme of the system.
+}
+
+function setTheme(/** @type {string} */ theme) {
+  if (theme) root.dataset.theme = theme;
+  else delete root.dataset.theme;
+  try {
+    if (theme) localStorage.setItem("theme", theme);
+    else localStorage.removeItem("theme");
+  } catch {
+    notice("This browser stores nothing, so the theme lasts as long as the page.");
+  }
+}
+
+/** The choice of the theme. */
+export const themes = () =>
+  select(THEMES, {
+    "aria-label": "Theme",
+    class: "plain",
+    value: root.dataset.theme ?? "",
+    onchange: (/** @type {any} */ event) => setTheme(event.target.value),
+  });
 
 /** The bar of a task's progress. */
 export const bar = (/** @type {number} */ percent, label = "progress") =>
@@ -215,7 +302,7 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
         h(
           "tr",
           null,
-          head.map((text, at) => h("th", { scope: "col", ...cls(at) }, text)),
+          head.map((text, at) => h("th", { scope: "col", ...cls(at) }, capital(text))),
         ),
       ),
       h(
@@ -233,9 +320,9 @@ export function table(caption, head, rows, right = /** @type {number[]} */ ([]))
   );
 }
 
-/** A state as a word with its colour. */
-export const pill = (/** @type {string} */ word, label = word) =>
-  h("span", { class: `pill ${word}` }, label.replaceAll("_", " "));
+/** A state in words, with its colour. */
+export const pill = (/** @type {string} */ state, label = wordsOf(state)) =>
+  h("span", { class: `pill ${state}` }, capital(label));
 
 /**
  * The title of a screen, with what can be done there at its right.
@@ -275,7 +362,7 @@ const linkOf = (/** @type {any} */ record) =>
   h(
     "span",
     null,
-    h("a", { href: `#/${screenOf(record)}` }, record.action.replaceAll("_", " ")),
+    h("a", { href: `#/${screenOf(record)}` }, wordsOf(record.action)),
     record.dry_run && h("span", { class: "tag" }, "dry run"),
   );
 
@@ -287,7 +374,7 @@ const stateOf = (/** @type {any} */ record) =>
         "span",
         { class: "row" },
         pill(record.status),
-        bar(record.progress, `progress of ${record.action}`),
+        bar(record.progress, `progress of “${wordsOf(record.action)}”`),
       );
 
 /** How many of its entries failed, which leads to their faults. */
@@ -298,18 +385,21 @@ function failedOf(/** @type {any} */ record) {
   return h("a", { class: "bad", href: `#/${faultsOf(record)}`, "aria-label": label }, number);
 }
 
-/** Copies a text, also if the page has no clipboard. */
-export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {
+/**
+ * Copies a text, also if the page has no clipboard.
+ * @param {string} what it is @param {string} text @param {HTMLElement} shown
+ */
+export async function copy(what, text, shown) {
   try {
     await navigator.clipboard.writeText(text);
-    notice("copied");
+    notice(`${what} is copied`, "good");
   } catch {
     const range = document.createRange();
     range.selectNodeContents(shown);
     const selection = getSelection();
     selection?.removeAllRanges();
     selection?.addRange(range);
-    notice("selected; copy it with the keyboard");
+    notice(`${what} is selected; copy it with the keyboard`);
   }
 }
 

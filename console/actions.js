@@ -3,22 +3,22 @@
 
 /** @type {Record<string, {does: string, table?: true, patches?: true, reads?: true}>} */
 export const ACTIONS = {
-  create_core_profiles: { does: "create profiles", table: true },
+  create_core_profiles: { does: "Create people", table: true },
   upsert_core_profiles: {
-    does: "create or update profiles, by identity",
+    does: "Create or update people, by identity",
     table: true,
     patches: true,
   },
   update_core_profiles: {
-    does: "update profiles, by id or identity",
+    does: "Update people, by id or identity",
     table: true,
     patches: true,
   },
-  delete_core_profiles: { does: "delete profiles, by id or identity", table: true },
-  update_app_profiles: { does: "update app profiles, by pid", patches: true },
-  delete_app_profiles: { does: "delete app profiles, by pid" },
-  import_issues: { does: "import issues" },
-  delete_issues: { does: "delete issues, by id" },
-  get_core_profiles: { does: "export profiles by core-profile-id", reads: true },
-  get_app_profiles: { does: "export app profiles by pid", reads: true },
+  delete_core_profiles: { does: "Delete people, by id or identity", table: true },
+  update_app_profiles: { does: "Update app profiles, by app profile id", patches: true },
+  delete_app_profiles: { does: "Delete app profiles, by app profile id" },
+  import_issues: { does: "Import issues" },
+  delete_issues: { does: "Delete issues, by id" },
+  get_core_profiles: { does: "Export people, by profile id", reads: true },
+  get_app_profiles: { does: "Export app profiles, by app profile id", reads: true },
 };

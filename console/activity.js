@@ -2,7 +2,7 @@
 // It begins with the last hour and follows the log while somebody looks at it.
 import { call, query, v1 } from "./api.js";
 import {
-  ACTIONS,
+  ACTION_OPTIONS,
   KIND_OPTIONS,
   agentNames,
   authorOf,
@@ -169,16 +169,16 @@ class ActivityScreen {
     while (!signal.aborted) {
       try {
         if (document.hidden) {
-          this.say("paused");
+          this.say("Paused");
           await this.change(Infinity);
           continue;
         }
-        this.say("live");
+        this.say("Live");
         await this.next();
       } catch (error) {
         if (signal.aborted || document.hidden) continue;
         if (/** @type {any} */ (error).status === 410) return this.skip();
-        this.say("not live");
+        this.say("Not live");
         await this.change(AGAIN_MS);
       }
     }
@@ -207,7 +207,7 @@ class ActivityScreen {
   }
   say(/** @type {string} */ word) {
     if (this.state.textContent === word) return;
-    this.state.className = `pill ${word === "live" ? "active" : ""}`;
+    this.state.className = `pill ${word === "Live" ? "active" : ""}`;
     fill(this.state, word);
   }
   /** Waits, at most until the tab is shown or hidden or the screen is left. */
@@ -252,12 +252,11 @@ class ActivityScreen {
         value: this.params.get(name) ?? "",
         onchange: (/** @type {any} */ event) => this.set(name, event.target.value),
       });
-    const actions = Object.fromEntries(ACTIONS.map((action) => [action, action]));
     return h(
       "div",
       { class: "row filters" },
-      filter("kind", "Kind of record", { "": "any record", ...KIND_OPTIONS }),
-      filter("action", "Action", { "": "any action", ...actions }),
+      filter("kind", "Kind of record", { "": "Any record", ...KIND_OPTIONS }),
+      filter("action", "Action", { "": "Any action", ...ACTION_OPTIONS }),
     );
   }
   /** Shows the list with another value of a filter, or without it. */

@@ -134,14 +134,17 @@ export const v2 = (/** @type {string} */ rest) => `v2/${session.domain}/${rest}`
 
 /** The query of these parameters; empty ones are left out. @param {Record<string, any>} params */
 export function query(params) {
-  const pairs = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (value === undefined || value === null || value === "") continue;
-    pairs.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
-  }
-  const text = pairs.toString();
+  const text = new URLSearchParams(pairsOf(params)).toString();
   return text && `?${text}`;
 }
+/** The same as names and texts. @param {Record<string, any>} params */
+export const pairsOf = (params) =>
+  Object.entries(params)
+    .filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]);
 
 const FAMILIES = ["identity", "issues"];
 /** The lists, each with the parameters that keep a task of an import out of it. */

@@ -6,6 +6,7 @@ import { fieldName } from "./fields.js";
 import { faultList, refuse, sendEntry } from "./one_entry.js";
 import { PersonIssues } from "./person_issues.js";
 import { appProfiles, corePage } from "./person.js";
+import { firstOf } from "./profile.js";
 import { button, crumbs, dialog, head, notice } from "./ui.js";
 import { h } from "./view.js";
 
@@ -30,8 +31,8 @@ export default async function author(/** @type {any} */ context) {
       { class: "columns" },
       h(
         "section",
-        { "aria-label": "What is known" },
-        h("h2", null, "What their issues know"),
+        { "aria-label": "Author" },
+        h("h2", null, "Author"),
         screen.factsOf(),
         appProfiles(found.pids, signal),
       ),
@@ -66,14 +67,10 @@ async function known(get, email, pid) {
   return {
     id,
     name: profiles.map((one) => one.name).find(Boolean) ?? "",
-    emails: unique(emails.filter(Boolean), (one) => one.toLowerCase()),
-    pids: unique([pid, ...profiles.map((one) => one.pid)].filter(Boolean), (one) => one),
+    emails: firstOf(emails.filter(Boolean), (one) => one.toLowerCase()),
+    pids: firstOf([pid, ...profiles.map((one) => one.pid)].filter(Boolean), (one) => one),
   };
 }
-
-/** The first of equal texts. @param {string[]} all @param {(one:string)=>string} key */
-const unique = (all, key) =>
-  [...new Map([...all].reverse().map((one) => [key(one), one])).values()].reverse();
 
 /** An author without a core profile. */
 class Author {
@@ -152,7 +149,7 @@ class Author {
       },
     );
     if (!done) return null;
-    notice("the profile is made", "good");
+    notice("The profile of this author is made", "good");
     return this.reload();
   }
 }

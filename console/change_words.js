@@ -1,7 +1,8 @@
 // A change of the log in words: what happened to a record, from which value to which, by whom, and
 // the screen of the record.
 import { call, can, v1 } from "./api.js";
-import { count, short } from "./format.js";
+import { fieldName } from "./fields.js";
+import { capital, choicesOf, count, short } from "./format.js";
 import { named } from "./json.js";
 import { pill } from "./ui.js";
 import { h } from "./view.js";
@@ -31,9 +32,11 @@ export const ACTIONS = [
   "redacted",
   "erased",
 ];
+/** What a filter by action offers. */
+export const ACTION_OPTIONS = choicesOf(ACTIONS);
 /** What a filter by kind offers. */
 export const KIND_OPTIONS = Object.fromEntries(
-  Object.entries(KINDS).map(([kind, [, many]]) => [kind, many]),
+  Object.entries(KINDS).map(([kind, [, many]]) => [kind, capital(many)]),
 );
 
 /** The log does not say of which family a task is. */
@@ -77,12 +80,11 @@ export const entryOf = (/** @type {any} */ { index }) =>
 /** The names of the agents by their ids. */
 export async function agentNames(/** @type {AbortSignal} */ signal) {
   const { profiles } = await call("GET", v1("agents?page-size=1000"), { signal, quiet: true });
-  return named(Object.fromEntries(profiles.map((/** @type {any} */ one) => [one.id, one.name])));
+  const pairs = profiles.map((/** @type {any} */ one) => [one.id, agentName(one)]);
+  return named(Object.fromEntries(pairs));
 }
-
-const LABELS = named({ assignee_id: "assignee" });
-const labelOf = (/** @type {string} */ field) => LABELS[field] ?? field.replaceAll("_", " ");
-const capital = (/** @type {string} */ text) => text[0].toUpperCase() + text.slice(1);
+/** An agent without a name is known by the address, else by the id. */
+export const agentName = (/** @type {any} */ { name, email, id }) => name || email || id;
 
 /**
  * What happened, one element for each field whose values are in the log, and one for the others.
@@ -95,7 +97,7 @@ export function wordsOf({ action, fields, changes = {} }, agents) {
   for (const field of fields) {
     const words = fieldWords(field, changes, agents);
     if (words) said.push(h("span", null, words));
-    else others.push(labelOf(field));
+    else others.push(fieldName(field));
   }
   if (others.length) said.push(h("span", { dir: "auto" }, `Changed: ${short(others.join(", "))}`));
   return said.length ? said : [h("span", null, "Changed")];
@@ -106,14 +108,14 @@ function fieldWords(field, changes, agents) {
   const added = changes[`${field}.added`];
   if (added) {
     const number = Array.isArray(added) ? added.length : added;
-    return `${count(number)} ${labelOf(field).replace(/s$/, number === 1 ? "" : "s")} added`;
+    const name = fieldName(field).toLowerCase();
+    return `${count(number)} ${name.replace(/s$/, number === 1 ? "" : "s")} added`;
   }
   const change = changes[field];
   if (!change) return null;
   const { from, to } = change;
   if (field === "tags") return ["Tags: ", tagWords(from ?? [], to ?? [])];
-  const label = `${capital(labelOf(field))}: `;
-  return [label, valueOf(field, from, agents), " → ", valueOf(field, to, agents)];
+  return [`${fieldName(field)}: `, valueOf(field, from, agents), " → ", valueOf(field, to, agents)];
 }
 
 /** @param {string[]} from @param {string[]} to */
@@ -131,7 +133,7 @@ function tagWords(from, to) {
 
 /** @param {string} field @param {any} value @param {Record<string, string>} agents */
 function valueOf(field, value, agents) {
-  if (value === null) return field === "assignee_id" ? "nobody" : "none";
+  if (value === null) return field === "assignee_id" ? "unassigned" : "none";
   if (field === "state") return pill(value);
   const shown = field === "assignee_id" ? (agents[value] ?? value) : value;
   return h("b", { dir: "auto" }, short(shown, VALUE_CHARS));

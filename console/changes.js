@@ -3,6 +3,7 @@
 import { ACTIONS } from "./actions.js";
 import { eachLine, pathOf } from "./api.js";
 import { write } from "./json.js";
+import { fieldName } from "./fields.js";
 import { count, short, things } from "./format.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";
@@ -53,7 +54,7 @@ export async function outcomesOf(record, signal) {
     for (const [field, { from, to }] of Object.entries(/** @type {any} */ (result.changes ?? {})))
       rows.push([
         count(result.line),
-        h("span", { class: "mono" }, field),
+        h("span", { dir: "auto" }, fieldName(field)),
         value(from, "bad"),
         value(to, "good"),
       ]);

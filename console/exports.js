@@ -1,31 +1,82 @@
 // Exports: any list by its filters, as a table or JSON lines. The filters come from the address of
 // the list, or are chosen here. A list of tasks has no place from which it could continue, so it is
 // a download only.
-import { base, call, has, query, tasks, v1, v2 } from "./api.js";
+import { base, call, curl, has, me, pairsOf, query, tasks, v1, v2 } from "./api.js";
 import { Download, downloads } from "./download.js";
-import { STATE_OPTIONS, count, dayBound, size, span } from "./format.js";
-import { filtersOf as issueFilters } from "./issues.js";
+import { STATE_OPTIONS, capital, count, dayBound, quoted, size, span, wordsOf } from "./format.js";
+import { filtersOf as issueFilters } from "./issue_filters.js";
 import { named } from "./json.js";
 import { filtersOf as peopleFilters } from "./people.js";
-import { bar, button, field, head, input, save, select } from "./ui.js";
+import { bar, button, copy, field, head, input, save, select } from "./ui.js";
 import { fill, h } from "./view.js";
 
 const REDRAW_MS = 500;
+const code = (/** @type {string} */ text) => h("code", null, text);
 const JSON_LINES = "JSON lines: everything, can be imported again";
 const ISSUE_MEMBERS = ["custom_fields", "feedback", "meta", "queue", "private_notes"];
-/** What can be exported: a label, its path, and the member that names a record. */
+/**
+ * What can be exported: a label, its path, the member that names a record, and the command of the
+ * program that exports it.
+ */
 const LISTS = named(
-  /** @type {Record<string, [string, ()=>string, string?]>} */ ({
-    issues: ["issues", () => v1("issues"), "id"],
-    core_profiles: ["core profiles", () => v2("identity/core_profiles"), "core-profile-id"],
-    app_profiles: ["app profiles", () => v2("identity/app_profiles"), "pid"],
+  /** @type {Record<string, [string, ()=>string, string?, string?]>} */ ({
+    issues: ["issues", () => v1("issues"), "id", "issues export"],
+    core_profiles: [
+      "people",
+      () => v2("identity/core_profiles"),
+      "core-profile-id",
+      "profiles export",
+    ],
+    app_profiles: [
+      "app profiles",
+      () => v2("identity/app_profiles"),
+      "pid",
+      "profiles export --app",
+    ],
     tasks_of_people: ["tasks of people", () => tasks("identity")],
     tasks_of_issues: ["tasks of issues", () => tasks("issues")],
   }),
 );
+/** The label of one record. */
+const oneOf = (/** @type {string} */ label) =>
+  label === "people"
+    ? "person"
+    : label.replace(/^tasks|issues$|profiles$/, (one) => one.slice(0, -1));
+/** The filters of lists in words. */
+const FILTERS = named(
+  /** @type {Record<string, string>} */ ({
+    q: "Search",
+    text: "Words",
+    "assignee-email": "Assignee’s e-mail",
+    author: "Author’s e-mail",
+    user: "App profile",
+    ids: "Issue ids",
+    title: "Words in the title",
+    messages: "Words in a message",
+    notes: "Words in a note",
+    feedback: "Words in feedback",
+    rating: "Rating at most",
+    since: "Created since",
+    until: "Created until",
+    updated: "Updated since",
+    changed: "State changed since",
+    "changed-until": "State changed until",
+    fields: "Custom fields",
+    segment: "VIP segment",
+  }),
+);
+/** A filter of a list as people read it. @param {[string, string]} pair */
+const filterWords = ([name, value]) => [
+  `${FILTERS[name] ?? capital(name.replaceAll("-", " "))}: `,
+  h("b", { dir: "auto" }, name === "state" ? statesOf(value) : value),
+];
+const statesOf = (/** @type {string} */ value) =>
+  value in STATE_OPTIONS ? wordsOf(value) : value.split(",").map(wordsOf).join(", ");
 
-export default async function exportsScreen(/** @type {any} */ { params, signal, leaving }) {
+export default async function exportsScreen(/** @type {any} */ context) {
+  const { params, signal, leaving, keys } = context;
   const screen = new ExportsScreen(params, signal);
+  keys({ d: () => screen.out.querySelector("a[download]")?.click() });
   const timer = setInterval(() => screen.drawMine(), REDRAW_MS);
   leaving(() => clearInterval(timer));
   screen.drawMine();
@@ -45,7 +96,7 @@ class ExportsScreen {
     this.filtered = this.given.size > 0 && of in LISTS;
     const options = Object.entries(LISTS)
       .filter(([name]) => !/profiles/.test(name) || has("profiles"))
-      .map(([name, [label]]) => [name, label]);
+      .map(([name, [label]]) => [name, capital(label)]);
     this.what = select(Object.fromEntries(options), { value: of in LISTS ? of : "issues" });
     this.format = select({
       spreadsheet: "A table for a spreadsheet",
@@ -54,15 +105,19 @@ class ExportsScreen {
     });
     this.state = select(STATE_OPTIONS);
     this.stateField = field("State", this.state);
+    /** The name of the file, as long as nobody wrote another one. */
+    this.usual = "";
+    this.file = input({ value: "" });
     this.since = input({ type: "date" });
     this.until = input({ type: "date" });
     this.out = h("div", { role: "status" });
     this.mine = h("section", { "aria-label": "Downloads of this page" });
     /** Only the answer to the last question is shown. */
     this.turn = 0;
+    this.total = /** @type {number|undefined} */ (undefined);
   }
   form() {
-    const given = [...this.given].map(([name, value]) => `${name} ${value}`).join(", ");
+    const given = [...this.given].flatMap((pair, at) => [at > 0 && ", ", ...filterWords(pair)]);
     const form = h(
       "form",
       { class: "narrow", onsubmit: (/** @type {any} */ event) => event.preventDefault() },
@@ -71,12 +126,13 @@ class ExportsScreen {
             "p",
             null,
             `The filters of your list: `,
-            h("span", { class: "mono" }, given),
+            given,
             " ",
             h("a", { href: "#/exports" }, "Choose others"),
           )
         : field("What", this.what),
       field("Format", this.format),
+      field("File", this.file, "Its name, here and in a shell"),
       h(
         "div",
         { hidden: this.filtered },
@@ -86,6 +142,7 @@ class ExportsScreen {
       ),
     );
     form.addEventListener("change", () => this.draw());
+    this.file.addEventListener("input", () => this.drawOut());
     return form;
   }
   filtersOf() {
@@ -100,7 +157,7 @@ class ExportsScreen {
   }
   /** The export that the form describes, without its total. */
   chosen() {
-    const [label, path, id] = LISTS[this.what.value];
+    const [label, path, id, command] = LISTS[this.what.value];
     const chosen = this.format.value;
     const table = chosen !== "jsonl";
     const format = table ? "csv" : "jsonl";
@@ -111,8 +168,14 @@ class ExportsScreen {
       ...(chosen === "spreadsheet" && { spreadsheet: true }),
       format,
     };
-    const name = `${this.what.value}.${format}`;
-    return { label, name, path: path(), params, table, id };
+    this.nameFile(`${label.replaceAll(" ", "-")}.${format}`);
+    const name = this.file.value.trim() || this.usual;
+    return { label, name, path: path(), params, table, id, command };
+  }
+  /** Gives the file the usual name of the list and the format, unless it has a name of its own. */
+  nameFile(/** @type {string} */ usual) {
+    if ([this.usual, ""].includes(this.file.value.trim())) this.file.value = usual;
+    this.usual = usual;
   }
   /** Names the formats as the list has them, and hides the filters that it lacks. */
   drawForm(/** @type {boolean} */ importable) {
@@ -127,14 +190,42 @@ class ExportsScreen {
     const first = query({ ...this.filtersOf(), "page-size": 1 });
     const answer = await call("GET", chosen.path + first, { signal, quiet: true });
     if (turn !== this.turn) return;
-    const total = answer["total-hits"];
+    this.total = answer["total-hits"];
+    this.drawOut();
+  }
+  /** What can be done with the list that was counted. A field may draw this for each letter. */
+  drawOut() {
+    const { total } = this;
+    if (total === undefined) return;
+    const chosen = this.chosen();
+    const text = this.shellLine(chosen);
+    const open = this.out.querySelector("details")?.open;
     fill(
       this.out,
       total > 0
         ? this.choicesOf(chosen, total)
         : h("p", { class: "faint" }, "Nothing matches these filters."),
-      inShell(),
+      inShell(text, Boolean(chosen.command), open),
     );
+  }
+  /** The command that makes the same file. */
+  shellLine(/** @type {ReturnType<ExportsScreen["chosen"]>} */ { name, path, params, command }) {
+    // A name that begins with a hyphen is none of a flag.
+    const file = quoted(name.startsWith("-") ? `./${name}` : name);
+    if (!command) return `${curl({ method: "GET", path: path + query(params) })} -o ${file}`;
+    // Lines have this order anyway; a table would begin with the newest.
+    const order = params.format === "csv" && { "sort-by": "creation-time", "sort-order": "asc" };
+    const filters = pairsOf({ ...this.filtersOf(), ...order }).map(
+      (pair) => `--param ${quoted(pair.join("="))}`,
+    );
+    const url = base.replace(/\/$/, "");
+    return [
+      `caseload ${command} --url ${quoted(url)} --domain ${quoted(me().domain)}`,
+      ...filters,
+      `--format ${params.format}`,
+      ...(params.spreadsheet ? ["--spreadsheet"] : []),
+      `-o ${file}`,
+    ].join(" ");
   }
   choicesOf(
     /** @type {ReturnType<ExportsScreen["chosen"]>} */ chosen,
@@ -146,7 +237,12 @@ class ExportsScreen {
       this.drawMine();
     };
     return [
-      h("p", null, h("span", { class: "number" }, count(total)), ` ${label}`),
+      h(
+        "p",
+        null,
+        h("span", { class: "number" }, count(total)),
+        ` ${total === 1 ? oneOf(label) : label}`,
+      ),
       h(
         "div",
         { class: "row" },
@@ -167,18 +263,29 @@ class ExportsScreen {
   }
 }
 
-/** How to export without a browser. */
-function inShell() {
-  const text =
-    "The program exports without a browser, " +
-    "and continues a broken export after its last complete line:";
-  const command = `caseload issues export --url ${base.replace(/\/$/, "")} -o issues.jsonl`;
+/**
+ * How to export the same without a browser.
+ * @param {string} line @param {boolean} own whether it is a command of the program
+ * @param {boolean|undefined} open
+ */
+function inShell(line, own, open) {
+  const shown = h("pre", { tabindex: 0 }, line);
   return h(
     "details",
-    null,
+    { open },
     h("summary", null, "In a shell"),
-    h("p", null, text),
-    h("pre", { tabindex: 0 }, command),
+    own
+      ? h(
+          "p",
+          null,
+          "The program makes the same file without a browser, and continues a broken export ",
+          "after its last complete line. It takes the API key from ",
+          code("CASELOAD_API_KEY"),
+          ":",
+        )
+      : h("p", null, "This makes the same file. It takes the API key from ", code("KEY"), ":"),
+    shown,
+    button("Copy", () => copy("The command", line, shown)),
   );
 }
 

@@ -1,5 +1,6 @@
 // The fields of profiles and issues: their names as people read them, and those that a column of a
 // table can become, by what its rows are.
+import { capital } from "./format.js";
 import { named } from "./json.js";
 import { placeOf } from "./pointer.js";
 
@@ -54,6 +55,15 @@ const LABELS = named({
   state: "State",
   created_at: "Created",
   updated_at: "Updated",
+  assignee_id: "Assignee",
+  app_id: "App",
+  queue_id: "Queue",
+  hs_user_id: "App profile",
+  messages: "Messages",
+  private_notes: "Notes",
+  meta: "Metadata",
+  feedback_rating: "Rating",
+  feedback_comment: "Comment on the rating",
 });
 
 const PEOPLE = [
@@ -119,7 +129,6 @@ export function fieldsOf(/** @type {string} */ action) {
 export const customField = (/** @type {string} */ name, /** @type {number} */ at) =>
   `custom_fields.${name.trim() || `column ${at + 1}`}`;
 
-const capital = (/** @type {string} */ text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 /** A name without a label of its own. */
 const plain = (/** @type {string} */ name) => capital(name.replace(/[_.-]+/g, " ").trim());
 
@@ -140,6 +149,9 @@ const lower = (/** @type {string} */ text) => text.slice(0, 1).toLowerCase() + t
  * @param {{pointer?:string|null, detail:string}} fault
  */
 export function detailOf({ pointer, detail }) {
+  detail = detail.replace(/\bidentity ([a-z]+_[a-z_]+)/g, (all, type) =>
+    LABELS[type] ? `identity ${lower(LABELS[type])}` : all,
+  );
   const name = placeOf(pointer ?? "")
     .split(".")
     .pop();

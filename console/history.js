@@ -1,7 +1,7 @@
 // The history of one issue or person: who changed what, and when, newest first.
 import { call, query, tasks } from "./api.js";
 import { authorOf, entryOf, wordsOf } from "./change_words.js";
-import { short, time } from "./format.js";
+import { short, time, wordsOf as actionName } from "./format.js";
 import { button, crumbs, head, problem } from "./ui.js";
 import { fill, h } from "./view.js";
 
@@ -79,7 +79,7 @@ export class History {
   /** A task as an author: who sent it, and a link to it. */
   taskAuthor(/** @type {any} */ by, /** @type {any} */ task) {
     const sender = task?.submitted_by;
-    const name = task ? task.action.replaceAll("_", " ") : authorOf(by);
+    const name = task ? actionName(task.action) : authorOf(by);
     return [
       sender && `${authorOf(sender)}, `,
       h("a", { href: `#/task/${this.family}/${encodeURIComponent(by.task_id)}` }, name),

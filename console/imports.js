@@ -2,7 +2,7 @@
 // first, with filters in the address.
 import { latest, screenOf } from "./api.js";
 import { ACTIONS } from "./actions.js";
-import { count } from "./format.js";
+import { choicesOf, count } from "./format.js";
 import { cellsOf, empty, head, select, table } from "./ui.js";
 import { fill, h, update } from "./view.js";
 
@@ -12,6 +12,11 @@ const FILTERS = {
   status: ["created", "queued", "processing", "completed"],
   outcome: ["succeeded", "completed_with_errors", "failed", "cancelled"],
 };
+const LABELS = /** @type {Record<string, string>} */ ({
+  action: "Action",
+  status: "State",
+  outcome: "Outcome",
+});
 const REFRESH_MS = 3000;
 
 export default async function imports(/** @type {any} */ context) {
@@ -21,7 +26,7 @@ export default async function imports(/** @type {any} */ context) {
     j: () => screen.move(1),
     k: () => screen.move(-1),
     Enter: () => {
-      const record = screen.found[screen.selected];
+      const record = screen.found[Math.max(0, screen.selected)];
       if (record) go(screenOf(record));
     },
   });
@@ -109,15 +114,17 @@ class ImportsScreen {
     return rows[this.selected];
   }
   filtersOf() {
-    const filter = (/** @type {string} */ name, /** @type {string[]} */ values) =>
-      select(
-        { "": `any ${name}`, ...wordsOf(values) },
+    const filter = (/** @type {string} */ name, /** @type {string[]} */ values) => {
+      const label = LABELS[name];
+      return select(
+        { "": `Any ${label.toLowerCase()}`, ...choicesOf(values) },
         {
-          "aria-label": name[0].toUpperCase() + name.slice(1),
+          "aria-label": label,
           value: this.params.get(name) ?? "",
           onchange: (/** @type {any} */ event) => this.set(name, event.target.value),
         },
       );
+    };
     return h(
       "div",
       { class: "row filters" },
@@ -128,7 +135,3 @@ class ImportsScreen {
 
 const HEADS = ["action", "state", "from", "entries", "succeeded", "failed", "sent", "took"];
 const rowOf = (/** @type {any} */ record) => Object.values(cellsOf(record));
-
-/** Names with the words that people read. */
-const wordsOf = (/** @type {string[]} */ names) =>
-  Object.fromEntries(names.map((name) => [name, name.replaceAll("_", " ")]));

@@ -1,9 +1,10 @@
 // One issue as a conversation: messages and notes in their order, and what can be changed.
 import { Refusal, call, can, has, query, v1 } from "./api.js";
 import { write } from "./json.js";
-import { STATES, at, count, short, time } from "./format.js";
+import { STATES, at, choicesOf, count, short, time, wordsOf } from "./format.js";
 import { agentNames } from "./change_words.js";
 import { History, goneScreen } from "./history.js";
+import { nameIn } from "./issue_names.js";
 import { Compose } from "./compose.js";
 import { marked, messageOf } from "./message.js";
 import { hitsOf, walkOf } from "./walk.js";
@@ -193,10 +194,11 @@ class IssueScreen {
     this.issue = issue;
     this.agents = agents;
   }
-  async edit(/** @type {any} */ body) {
+  /** Saves a change, and says which. @param {any} body @param {string} said */
+  async edit(body, said) {
     try {
       await call("PUT", v1(`issues/${this.id}`), { body });
-      notice("saved");
+      notice(`Issue #${this.id}: ${said}, saved`, "good");
     } catch (error) {
       notice(/** @type {any} */ (error).message, "bad");
     }
@@ -217,12 +219,12 @@ class IssueScreen {
       can("write") ? this.tagsForm() : h("p", null, tags),
       custom.length > 0 && [
         h("h2", null, "Custom fields"),
-        table("Custom fields", ["key", "value"], custom),
+        table("Custom fields", ["field", "value"], custom),
       ],
       h(
         "details",
         null,
-        h("summary", null, "as JSON"),
+        h("summary", null, "As JSON"),
         h("pre", { tabindex: 0 }, write(issue, 2).slice(0, JSON_SHOWN)),
       ),
     );
@@ -236,7 +238,7 @@ class IssueScreen {
       ["Author", authorOf(issue)],
       ["App", apps.find((app) => app.id === issue.app_id)?.title ?? issue.app_id],
       ["Queue", issue.queue?.name ?? "none"],
-      ["Language", issue.language ?? "unknown"],
+      ["Language", issue.language ? nameIn(undefined, "language", issue.language) : "unknown"],
       ["Created", time(issue.created_at)],
       ["Updated", time(issue.updated_at)],
       ["State since", time(issue.state_data.changed_at)],
@@ -248,22 +250,29 @@ class IssueScreen {
   stateOf() {
     const { state } = this.issue.state_data;
     if (!can("write")) return pill(state);
-    return select(STATES, {
+    return select(choicesOf(STATES), {
       value: state,
       "aria-label": "State",
-      onchange: (/** @type {any} */ event) => this.edit({ status: event.target.value }),
+      onchange: (/** @type {any} */ event) => {
+        const status = event.target.value;
+        return this.edit({ status }, `state ${wordsOf(status)}`);
+      },
     });
   }
   assigneeOf() {
     const { assignee_id: id, assignee_name: name } = this.issue;
-    if (!can("write")) return name ?? "nobody";
-    const present = id !== "unassigned" && { [id]: name };
+    if (!can("write")) return name ?? (id === "unassigned" ? "unassigned" : id);
+    const present = id !== "unassigned" && { [id]: name || id };
     return select(
-      { unassigned: "nobody", ...present, ...this.agents },
+      { unassigned: "Unassigned", ...present, ...this.agents },
       {
         value: id,
         "aria-label": "Assignee",
-        onchange: (/** @type {any} */ event) => this.edit({ "assignee-id": event.target.value }),
+        onchange: (/** @type {any} */ { target }) =>
+          this.edit(
+            { "assignee-id": target.value },
+            `assignee ${target.selectedOptions[0].textContent}`,
+          ),
       },
     );
   }
@@ -272,7 +281,7 @@ class IssueScreen {
     const save = (/** @type {any} */ event) => {
       event.preventDefault();
       const parts = tags.value.split(",").map((/** @type {string} */ tag) => tag.trim());
-      this.edit({ tags: parts.filter(Boolean) });
+      this.edit({ tags: parts.filter(Boolean) }, "tags");
     };
     return h("form", { onsubmit: save }, field("Tags", tags, "Commas separate them. Enter saves."));
   }

@@ -103,7 +103,7 @@ const sideOf = (/** @type {any} */ item) =>
   item.isNote
     ? ["note", "private note"]
     : item.origin === "end-user"
-      ? ["theirs", "customer"]
+      ? ["theirs", "author"]
       : ["ours", "agent"];
 
 /** @param {any} item @param {string[]} hits */
@@ -120,7 +120,7 @@ export function messageOf(item, hits) {
       h(
         "span",
         null,
-        h("b", { dir: "auto" }, short(author.name || author.emails?.[0] || "someone", 100)),
+        h("b", { dir: "auto" }, short(author.name || author.emails?.[0] || "Author unknown", 100)),
         h("span", { class: "faint" }, ` · ${word}`),
       ),
       h(

@@ -22,7 +22,7 @@ const WRITES = {
       .filter(([, action]) => !action.reads)
       .map(([name, action]) => [name, action.does]),
   ),
-  [REPLACE]: "import issues, replacing those of the same id",
+  [REPLACE]: "Import issues, replacing those of the same id",
 };
 
 export default async function newImport(/** @type {any} */ context) {
@@ -216,7 +216,11 @@ class ChosenFile {
       reason && refusalView(reason),
       found.entries.length > 0 &&
         (open
-          ? h("p", { class: "faint" }, "Then you can try it.")
+          ? h(
+              "p",
+              { class: "faint" },
+              "You can try it once each marked column has a field or is left out.",
+            )
           : h(
               "div",
               { class: "row" },
@@ -224,6 +228,14 @@ class ChosenFile {
               h("span", { class: "faint" }, "Reads the whole file and writes nothing."),
             )),
     );
+    this.focusNext();
+  }
+  /** Leads who uses the keyboard to the next column to choose, and then to the button. */
+  focusNext() {
+    const { activeElement: active, body, documentElement: root } = document;
+    if (root.dataset.by !== "keys" || (active !== body && active?.id !== "file")) return;
+    const open = this.reading.querySelector("[data-open]");
+    (open ?? this.area.querySelector(".primary"))?.focus();
   }
   drawRefusal(/** @type {any} */ refusal) {
     const [, encoding] = /look like ([a-z0-9-]+): name this encoding/.exec(refusal.message) ?? [];

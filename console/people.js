@@ -36,11 +36,20 @@ const otherFilters = (/** @type {URLSearchParams} */ params) => ({
 });
 
 export default async function people(/** @type {any} */ context) {
-  const { params, go, keys, reload } = context;
+  const { params, go, keys, reload, readdress, swap } = context;
+  // Who comes from the overview wants the person, if the words find only one.
+  const only = params.has("only");
+  params.delete("only");
+  if (only) readdress(`people?${params}`);
   const found = new PeopleList(context);
   const { list } = found;
   try {
     await found.begin();
+    await (only && found.rest);
+    if (only && found.length === 1) {
+      swap(pageOf(found.at(0)));
+      return [];
+    }
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") throw error;
     fill(found.body, failed(error, reload));
@@ -86,6 +95,8 @@ class PeopleList {
     this.heading = h("span", { class: "number", role: "status" });
     this.said = h("div", { role: "status" });
     this.body = h("div", { class: "grow" });
+    /** The people who are found after the others. */
+    this.rest = /** @type {Promise<any>|undefined} */ (undefined);
     /** Who asks for times of change wants the last change first. */
     this.changed = params.has("updated-since") || params.has("updated-until");
     const open = (/** @type {any} */ found) => go(pageOf(found));
@@ -153,7 +164,7 @@ class PeopleList {
     if (search && !this.length) await more();
     this.draw();
     if (search && this.length && !this.others.length)
-      more()
+      this.rest = more()
         .then(() => this.draw())
         .catch((error) => !signal.aborted && refused(error));
   }

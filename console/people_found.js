@@ -1,7 +1,7 @@
 // Whom a text finds: core profiles by an identity, an id or a part of the name; app profiles whose
 // core profile is not in the list; and if there are none, the authors of issues.
 import { call, eachLine, query, v1, v2 } from "./api.js";
-import { identitiesIn, nameIn } from "./profile.js";
+import { firstOf, identitiesIn, nameIn } from "./profile.js";
 
 /** App profiles that are looked at. Their ids have to fit into an address. */
 const APPS_MAX = 200;
@@ -55,7 +55,7 @@ export class Search {
       this.cores({ identity }),
       /^\d{6,15}$/.test(text) ? this.cores({ ids: [text] }) : [],
     ]);
-    const found = byId([...some, ...more], (one) => one["core-profile-id"]);
+    const found = firstOf([...some, ...more], (one) => one["core-profile-id"]);
     const named = await this.named(found.map((one) => one["core-profile-id"]));
     return found
       .filter((one) => !named.has(one["core-profile-id"]))
@@ -82,18 +82,18 @@ export class Search {
       ask({ pids: [text] }),
       ...(name === undefined ? [] : [ask({ name })]),
     ]);
-    const apps = byId(
+    const apps = firstOf(
       lists.flatMap((one) => one.app_profiles),
       (one) => one.pid,
     );
-    const ids = byId(apps, (one) => one["core-profile-id"])
+    const ids = firstOf(apps, (one) => one["core-profile-id"])
       .map((one) => one["core-profile-id"])
       .filter(Boolean);
     const here = await this.named(ids);
     for (const { profile } of listed) here.add(profile["core-profile-id"]);
     const others = apps.filter((one) => !here.has(one["core-profile-id"]));
     const left = lists.reduce((sum, one) => sum + Math.max(0, one["total-hits"] - APPS_MAX), 0);
-    return { found: byId(others, personOf).map(foundApp), left };
+    return { found: firstOf(others, personOf).map(foundApp), left };
   }
   /** The authors of issues, if nothing else is known of them. @returns {Promise<Found[]>} */
   async byIssue() {
@@ -159,10 +159,3 @@ const textsOf = (/** @type {any} */ one) =>
     ...(one.emails ?? []),
     ...(one.identities ?? []).flatMap((/** @type {any} */ id) => Object.values(id)),
   ].filter((value) => typeof value === "string");
-
-/** The first of those with the same key. @param {any[]} all @param {(one:any)=>any} key */
-function byId(all, key) {
-  const seen = new Map();
-  for (const one of all) if (!seen.has(key(one))) seen.set(key(one), one);
-  return [...seen.values()];
-}

@@ -199,7 +199,7 @@ class PersonScreen {
     const done = await dialog("Delete this profile?", [text, h("p", null, stay)], action);
     if (!done) return;
     this.draft.next = null;
-    notice("deleted", "good");
+    notice([h("b", { dir: "auto" }, short(nameOf(profile), 80)), " is deleted"], "good");
     this.go("people");
   }
 }

@@ -4,7 +4,7 @@ import { detailOf, fieldName } from "./fields.js";
 import { write } from "./json.js";
 import { faultList } from "./one_entry.js";
 import { CustomFields, Identities, OneValue, Tags } from "./person_controls.js";
-import { changesOf, patched, profileOf, withField } from "./profile.js";
+import { changesOf, nameOf, patched, profileOf, withField } from "./profile.js";
 import { valueAt } from "./pointer.js";
 import { things, short } from "./format.js";
 import { button, dialog, notice, problem } from "./ui.js";
@@ -193,7 +193,7 @@ export class PersonForm {
     if (draft.text !== null) draft.next = profileOf(draft.text);
     const patch = changesOf(this.own, draft.next);
     const changes = this.changesOf(patch);
-    if (!changes.length) return notice("nothing was changed");
+    if (!changes.length) return notice("Nothing is saved: no field was changed");
     const faults = await acts.send(patch, true);
     if (faults.length) return this.show(faults);
     const rows = changes.map(([label, before, after]) => [
@@ -212,7 +212,13 @@ export class PersonForm {
     if (!done) return null;
     if (refused.length) return this.show(refused);
     this.end();
-    notice("saved", "good");
+    notice(
+      [
+        h("b", { dir: "auto" }, short(nameOf(patched(this.own, patch)), 80)),
+        `: ${things(changes.length, "change")} saved`,
+      ],
+      "good",
+    );
     return acts.saved();
   }
   /** The changes of a patch, one for each field. @param {any} patch @returns {string[][]} */

@@ -1,7 +1,7 @@
 // All issues of one person: by the core profile, by the addresses of the author, and by the app
 // profiles. The API has a filter for each of the three. One issue may be found by several of them.
 import { call, query, v1 } from "./api.js";
-import { STATES, count, short, time } from "./format.js";
+import { STATES, count, short, time, wordsOf } from "./format.js";
 import { countsOf, issueFilters } from "./profile.js";
 import { button, pill, table } from "./ui.js";
 import { fill, h } from "./view.js";
@@ -83,7 +83,9 @@ export class PersonIssues {
   }
   statesOf() {
     const present = STATES.filter((state) => this.states.get(state));
-    return present.map((state) => pill(state, `${state} ${count(this.states.get(state))}`));
+    return present.map((state) =>
+      pill(state, `${wordsOf(state)} ${count(this.states.get(state))}`),
+    );
   }
 }
 

@@ -84,6 +84,12 @@ export function columnsView(preview, chosen, choose) {
   ];
 }
 
+/** Why a column has no field, without the name that the API has for a custom field. */
+const plainly = (/** @type {string} */ text) =>
+  text
+    .replace(/; as a custom field it is "custom_fields\.[^]*"$/, "; it can be a custom field")
+    .replace(" is not a field of core profiles", " is not a field of people");
+
 /** A column as a row: its name, its field, why that, and its first values. */
 function rowOf(
   /** @type {any} */ column,
@@ -99,8 +105,8 @@ function rowOf(
   const fields = fieldsOf(chosen.action);
   const known = [...fields, custom, ...(now && now !== OPEN ? [now] : [])];
   const options = {
-    ...(now === OPEN && { [OPEN]: "choose a field" }),
-    "": "leave out",
+    ...(now === OPEN && { [OPEN]: "Choose a field" }),
+    "": "Leave out",
     ...Object.fromEntries([...new Set(known)].map((one) => [one, short(fieldName(one), 60)])),
   };
   const onchange = (/** @type {any} */ event) => {
@@ -108,11 +114,16 @@ function rowOf(
     if (value !== OPEN) choose([[at, value || null]]);
   };
   const faults = warnings.map((/** @type {string} */ text) =>
-    h("div", { class: isOpen(column) ? "bad" : "faint", dir: "auto" }, short(text, 300)),
+    h("div", { class: isOpen(column) ? "bad" : "faint", dir: "auto" }, short(plainly(text), 300)),
   );
   return [
     h("b", { dir: "auto" }, shown),
-    select(options, { value: now ?? "", "aria-label": `Column ${shown}`, onchange }),
+    select(options, {
+      value: now ?? "",
+      "aria-label": `Column ${shown}`,
+      "data-open": now === OPEN,
+      onchange,
+    }),
     faults.length ? faults : h("span", { class: "faint" }, mine ? "you chose it" : why),
     h(
       "span",

@@ -174,3 +174,10 @@ export function countsOf(filters) {
     sets.push(...sets.map((one) => ({ filter: { ...one.filter, ...filter }, sign: -one.sign })));
   return sets.slice(1);
 }
+
+/** The first of those with the same key. @param {any[]} all @param {(one:any)=>any} key */
+export function firstOf(all, key) {
+  const seen = new Map();
+  for (const one of all) if (!seen.has(key(one))) seen.set(key(one), one);
+  return [...seen.values()];
+}

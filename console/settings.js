@@ -1,9 +1,11 @@
 // Settings of the domain, for admin keys: the desk, quotas, keys, webhooks, agents, apps and
 // queues.
 import { call, has, me, v1 } from "./api.js";
-import { count, size, time } from "./format.js";
+import { agentName } from "./change_words.js";
+import { capital, choicesOf, count, short, size, time } from "./format.js";
 import { showSecret } from "./secret.js";
 import { button, dialog, field, head, input, notice, pill, select, table } from "./ui.js";
+import { refused } from "./ui.js";
 import { h, update } from "./view.js";
 import { newWebhook, webhooksTable } from "./webhooks.js";
 
@@ -12,15 +14,15 @@ const DAY_MS = 86400000;
 const REFRESH_MS = 5000;
 /** An object lists names that are numbers first; these are not, so "never" is the default. */
 const DAYS = {
-  "": "never",
-  "1 day": "in a day",
-  "30 days": "in 30 days",
-  "90 days": "in 90 days",
-  "365 days": "in a year",
+  "": "Never",
+  "1 day": "In a day",
+  "30 days": "In 30 days",
+  "90 days": "In 90 days",
+  "365 days": "In a year",
 };
 
 export default async function settings(/** @type {any} */ context) {
-  const { signal, reload } = context;
+  const { signal, reload, keys: pressed } = context;
   const get = (/** @type {string} */ path) => call("GET", v1(path), { signal });
   const [domain, { keys }, { apps }, { profiles: agents }, { queues }, hooks] = await Promise.all([
     get("settings"),
@@ -30,6 +32,7 @@ export default async function settings(/** @type {any} */ context) {
     get("queues"),
     has("webhooks") && get("webhooks"),
   ]);
+  pressed({ n: () => newKey(reload).catch(refused) });
   return [
     head(["Settings ", h("span", { class: "number" }, domain.domain)]),
     h("div", { class: "columns" }, deskPart(domain), usagePart(domain)),
@@ -62,7 +65,7 @@ function deskPart(/** @type {any} */ domain) {
     const body = { desk_name: desk.value, desk_email: address.value };
     try {
       await call("PUT", v1("settings"), { body });
-      notice("saved", "good");
+      notice(["The desk is saved as ", h("b", { dir: "auto" }, short(desk.value, 80))], "good");
     } catch (error) {
       notice(/** @type {any} */ (error).message, "bad");
     }
@@ -97,7 +100,7 @@ function keysPart(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
   const title = `${ended.length} revoked or expired`;
   return part(
     "Keys",
-    button("New key", () => newKey(reload)),
+    button("New key", () => newKey(reload), { title: "n", "aria-keyshortcuts": "n" }),
     [
       keysTable(alive, reload),
       ended.length > 0 && h("details", null, h("summary", null, title), keysTable(ended, reload)),
@@ -107,8 +110,8 @@ function keysPart(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
 
 function keysTable(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
   const row = (/** @type {any} */ key) => [
-    h("span", { title: key.id }, key.name || key.id),
-    key.access,
+    h("span", { title: key.id, dir: "auto" }, key.name || h("span", { class: "mono" }, key.id)),
+    capital(key.access),
     pill(key.state),
     time(key.created_at),
     time(key.last_used_at),
@@ -125,7 +128,7 @@ function keysTable(/** @type {any[]} */ keys, /** @type {()=>void} */ reload) {
 
 async function newKey(/** @type {()=>void} */ reload) {
   const name = input({ required: true });
-  const access = select(["read", "write", "admin"], { value: "read" });
+  const access = select(choicesOf(["read", "write", "admin"]), { value: "read" });
   const days = select(DAYS);
   const work = () => {
     const expires_at = days.value ? Date.now() + parseInt(days.value) * DAY_MS : undefined;
@@ -165,7 +168,10 @@ async function revoke(/** @type {any} */ key, /** @type {()=>void} */ reload) {
     },
   );
   if (!done) return;
-  notice("the key is revoked");
+  notice(
+    ["The key ", h("b", { dir: "auto" }, short(key.name || key.id, 80)), " is revoked"],
+    "good",
+  );
   reload();
 }
 
@@ -208,12 +214,15 @@ function addButton(
     };
     const fields = inputs.map(({ name, box }) => field(names[name], box));
     const made = await dialog(title, fields, { label: "Create", kind: "primary", work });
-    if (made) reload();
+    if (!made) return;
+    const name = h("b", { dir: "auto" }, short(inputs[0].box.value, 80));
+    notice([title.replace("New", "The"), " ", name, " is made"], "good");
+    reload();
   });
 }
 
 function agentsPart(/** @type {any[]} */ agents, /** @type {()=>void} */ reload) {
-  const rows = agents.map((agent) => [agent.name, agent.email]);
+  const rows = agents.map((agent) => [nameOf(agent), agent.email]);
   return part(
     "Agents",
     addButton("agents", "New agent", { name: "Name", email: "E-mail" }, reload),
@@ -223,9 +232,18 @@ function agentsPart(/** @type {any[]} */ agents, /** @type {()=>void} */ reload)
   );
 }
 
+/** Imports bring along agents of whom only the id is known. */
+const nameOf = (/** @type {any} */ agent) =>
+  agent.name
+    ? h("span", { dir: "auto" }, agent.name)
+    : [
+        h("span", { class: agent.email ? "" : "mono" }, agentName(agent)),
+        h("span", { class: "faint" }, " (without a name)"),
+      ];
+
 function appsPart(/** @type {any[]} */ apps, /** @type {()=>void} */ reload) {
   const rows = apps.map((app) => [
-    app.title,
+    h("span", { dir: "auto" }, app.title),
     app.publish_id,
     h("span", { class: "mono faint" }, app.id),
   ]);
@@ -237,7 +255,10 @@ function appsPart(/** @type {any[]} */ apps, /** @type {()=>void} */ reload) {
 }
 
 function queuesPart(/** @type {any[]} */ queues, /** @type {()=>void} */ reload) {
-  const rows = queues.map((queue) => [queue.name, h("span", { class: "mono faint" }, queue.id)]);
+  const rows = queues.map((queue) => [
+    h("span", { dir: "auto" }, queue.name),
+    h("span", { class: "mono faint" }, queue.id),
+  ]);
   return part(
     "Queues",
     addButton("queues", "New queue", { name: "Name" }, reload),

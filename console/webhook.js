@@ -47,6 +47,10 @@ class WebhookScreen {
     // A button with another word is the same button, so that it keeps the focus.
     this.pausing = button("Pause", () => this.pause());
   }
+  /** The webhook in a notice. */
+  get name() {
+    return h("b", { dir: "auto" }, short(this.webhook.url, 120));
+  }
   get parts() {
     return [
       head(
@@ -109,12 +113,12 @@ class WebhookScreen {
     const changed = await changeWebhook(this.webhook);
     if (!changed) return;
     this.show(changed);
-    notice("saved", "good");
+    notice(["The webhook to ", this.name, " is saved"], "good");
   }
   async pause() {
     const body = { paused: !this.webhook.paused };
     this.show(await call("PUT", webhookPath(this.id), { body }));
-    notice(body.paused ? "paused" : "resumed");
+    notice(["The webhook to ", this.name, body.paused ? " is paused" : " delivers again"], "good");
   }
   /** Asks for a test, and waits until it has an end. */
   async test() {
@@ -165,7 +169,8 @@ class WebhookScreen {
     );
     if (!moved) return;
     this.show(moved);
-    notice(moved.paused ? "moved; it is still paused" : "delivering from there", "good");
+    const what = moved.paused ? " begins there once you resume it" : " delivers from there";
+    notice(["The webhook to ", this.name, what], "good");
   }
   async rotate() {
     const text =
@@ -188,7 +193,7 @@ class WebhookScreen {
       work: () => call("DELETE", webhookPath(this.id)),
     });
     if (!done) return;
-    notice("the webhook is deleted");
+    notice(["The webhook to ", this.name, " is deleted"], "good");
     this.go("settings");
   }
 }

@@ -1,7 +1,7 @@
 // What the list of webhooks and the page of one share: the state and the choice of changes in
 // words, and the form in which a webhook is made or changed.
 import { call, v1 } from "./api.js";
-import { ACTIONS, KIND_OPTIONS } from "./change_words.js";
+import { ACTION_OPTIONS, KIND_OPTIONS } from "./change_words.js";
 import { count, short, things, time } from "./format.js";
 import { showSecret } from "./secret.js";
 import { dialog, field, input, pill, table } from "./ui.js";
@@ -22,7 +22,9 @@ export function stateOf(/** @type {any} */ { paused, pause_reason: reason, failu
 
 /** Which changes a webhook follows. */
 export function followsOf(/** @type {any} */ { resources, actions }) {
-  const kinds = resources.map((/** @type {string} */ one) => KIND_OPTIONS[one] ?? one).join(", ");
+  const kinds = resources
+    .map((/** @type {string} */ one) => (KIND_OPTIONS[one] ?? one).toLowerCase())
+    .join(", ");
   if (!actions.length) return kinds || "all changes";
   return `${kinds || "everything"}: only ${actions.join(", ")}`;
 }
@@ -82,8 +84,7 @@ class WebhookForm {
   ) {
     this.url = input({ type: "url", required: true, value: url });
     this.resources = new Choices("Changes of", KIND_OPTIONS, resources);
-    const named = Object.fromEntries(ACTIONS.map((action) => [action, action]));
-    this.actions = new Choices("Only if something was", named, actions);
+    this.actions = new Choices("Only if something was", ACTION_OPTIONS, actions);
     this.whole = h("input", { type: "checkbox", checked: whole });
   }
   get parts() {

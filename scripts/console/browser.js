@@ -1,6 +1,6 @@
 // Chromium without a window, pages that tell of every error, and what may never happen in them.
 import { createRequire } from "node:module";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -105,12 +105,20 @@ export class Browser {
     page.setDefaultTimeout(TIMEOUT_MS);
     if (init) await page.addInitScript(init);
     const files = process.env.CONSOLE_CHECK_FILES;
-    if (files)
+    if (files) {
+      await page.route(/\/console\/$/, async (route) => {
+        const response = await route.fetch({ timeout: TIMEOUT_MS }).catch(() => null);
+        if (!response) return route.abort();
+        const [version] = /[0-9a-f]{16}/.exec(await response.text());
+        const body = readFileSync(join(files, "index.html"), "utf8");
+        return route.fulfill({ response, body: body.replaceAll("VERSION", version) });
+      });
       await page.route(/\/console\/[0-9a-f]{16}\//, (route) =>
         route.fulfill({
           path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)),
         }),
       );
+    }
     this.watch(page, origin);
     if (key) {
       const answer = await context.request.post(`${origin}${prefix}/console/session`, {

@@ -5,20 +5,25 @@ import { Browser } from "./browser.js";
 import { access } from "./flows/access.js";
 import { authors } from "./flows/authors.js";
 import { conversation } from "./flows/conversation.js";
+import { edits } from "./flows/edits.js";
 import { erasures } from "./flows/erasures.js";
 import { exports } from "./flows/exports.js";
 import { faults } from "./flows/faults.js";
+import { filters } from "./flows/filters.js";
 import { first } from "./flows/first.js";
 import { files } from "./flows/imports.js";
 import { issues as ofIssues } from "./flows/issues.js";
 import { log } from "./flows/log.js";
 import { long } from "./flows/long.js";
 import { looks, times } from "./flows/looks.js";
+import { overview } from "./flows/overview.js";
 import { people as ofPeople } from "./flows/people.js";
 import { settings } from "./flows/settings.js";
 import { shell } from "./flows/shell.js";
 import { tasks } from "./flows/tasks.js";
+import { tenTasks } from "./flows/ten_tasks.js";
 import { webhooks } from "./flows/webhooks.js";
+import { words } from "./flows/words.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
@@ -26,6 +31,8 @@ const GROUPS = {
   acts: [
     ...access,
     ...ofIssues,
+    ...filters,
+    ...edits,
     ...conversation,
     ...ofPeople,
     ...authors,
@@ -36,8 +43,9 @@ const GROUPS = {
     ...log,
     ...settings,
     ...webhooks,
+    ...tenTasks,
   ],
-  reads: [...first, ...long, ...exports, ...shell, ...looks],
+  reads: [...first, ...long, ...exports, ...overview, ...shell, ...words, ...looks],
   times,
 };
 const [group, only] = process.argv.slice(2);

@@ -105,6 +105,17 @@ export class Server {
     });
     return answer.json();
   }
+  /** Imports a file to its end. */
+  async import(family, action, name, text) {
+    const form = new FormData();
+    form.append("action", action);
+    form.append("file", new Blob([text]), name);
+    const path = `v2/acme/${family}/imports`;
+    const headers = { Authorization: `Bearer ${this.key}` };
+    const answer = await fetch(`${this.url}/${path}`, { method: "POST", headers, body: form });
+    const made = await answer.json();
+    return this.call("GET", `${path}/${made.import_id}?wait=60`);
+  }
   /** Runs a task to its end. */
   async task(family, action, lines, options) {
     const made = await this.send(family, action, lines, options);

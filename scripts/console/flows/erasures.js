@@ -59,12 +59,12 @@ export const erasures = [
       await page.reload();
       await title(page, "The person is erased");
       await page.getByRole("link", { name: "See the task" }).click();
-      await title(page, "erase person");
+      await title(page, "Erase a person");
       await page.getByText("1 erased").waitFor();
       await page.getByRole("link", { name: "See the receipt" }).click();
       await title(page, "The person is erased");
       await page.goto(`${page.url().split("#")[0]}#/imports?action=erase_person`);
-      await page.getByRole("link", { name: "erase person" }).first().waitFor();
+      await page.getByRole("link", { name: "Erase a person" }).first().waitFor();
     },
   ],
   [

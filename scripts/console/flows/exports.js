@@ -1,10 +1,80 @@
 // The flows of exports: whole, through broken connections and pauses, to a file, and with a full
 // disk.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { proxyTo, total } from "../steps.js";
 
+/** Values that a shell would read as more than a text. */
+const TAG = `it's $HOME "x" \`id\` \\ ;& é`;
+const FILE = `it's $(touch harmed) "a" \`file\``;
+
+/** Runs a line of the page in a shell, in a new folder. Returns the one file that it made. */
+function fileOf(server, line) {
+  const folder = mkdtempSync(join(tmpdir(), "caseload-shell-"));
+  const programs = mkdtempSync(join(tmpdir(), "caseload-bin-"));
+  symlinkSync(process.env.CASELOAD_CHECK_PROGRAM, join(programs, "caseload"));
+  const env = {
+    ...process.env,
+    PATH: `${programs}:${process.env.PATH}`,
+    CASELOAD_API_KEY: server.key,
+    KEY: server.key,
+  };
+  execFileSync("bash", ["-c", line], { cwd: folder, env, stdio: ["ignore", "ignore", "pipe"] });
+  const names = readdirSync(folder);
+  assert.equal(names.length, 1, `${names}`);
+  const text = readFileSync(join(folder, names[0]), "utf8").replace(/^\uFEFF/, "");
+  for (const one of [folder, programs]) rmSync(one, { recursive: true });
+  return [names[0], text];
+}
+
 export const exports = [
+  [
+    "the line for a shell makes the file of the filters, the format and the name",
+    async ({ server, open }) => {
+      const made = await server.task("issues", "import_issues", [
+        { title: "For a shell", created_at: Date.now() - 5000, tags: [TAG] },
+      ]);
+      assert.equal(made.counts.succeeded, 1);
+      const page = await open({ path: "exports" });
+      const begin = page.url().split("#")[0];
+      const tag = encodeURIComponent(TAG);
+      for (const [screen, format, name, records] of [
+        [`exports?of=issues&tags=${tag}`, "jsonl", `${FILE}.jsonl`, 1],
+        [`exports?of=issues&tags=${tag}`, "spreadsheet", `${FILE}.csv`],
+        ["exports?of=issues&state=new&since=2020-01-01", "csv", "-x.txt"],
+        ["exports?of=core_profiles&tag=hostile", "csv", "people.csv"],
+        ["exports?of=app_profiles", "csv", "app-profiles.csv"],
+        ["exports?of=tasks_of_issues", "csv", `${FILE}.csv`],
+      ]) {
+        await page.goto(`${begin}#/${screen}`);
+        await page.getByLabel("Format").selectOption(format);
+        await page.getByLabel("File").fill(name);
+        const href = page.locator(".row a[download]");
+        await page.waitForFunction(
+          (text) => document.querySelector(".row a[download]")?.getAttribute("download") === text,
+          name,
+        );
+        const download = await href.getAttribute("href");
+        const whole = await fetch(download, { headers: { Authorization: `Bearer ${server.key}` } });
+        const text = (await whole.text()).replace(/^\uFEFF/, "");
+        const summary = page.locator("summary", { hasText: "In a shell" });
+        // The same screen with another format leaves it open.
+        if ((await page.locator("details[open] pre").count()) === 0) await summary.click();
+        const line = await page.locator("details[open] pre").innerText();
+        const [file, written] = fileOf(server, line);
+        assert.equal(file, name, line);
+        assert.ok(written === text, line);
+        if (records) assert.equal(text.trim().split("\n").length, records);
+      }
+      // No command is left without its line if nothing matches.
+      await page.goto(`${begin}#/exports?of=issues&tags=nothing-has-this`);
+      await page.getByText("Nothing matches").waitFor();
+      await page.locator("pre", { hasText: "nothing-has-this" }).waitFor({ state: "attached" });
+    },
+  ],
   [
     "an export has every issue",
     async ({ server, open }) => {
@@ -41,7 +111,7 @@ export const exports = [
       await page.locator(".number", { hasText: new RegExp(`^${tasks["total-hits"]}$`) }).waitFor();
       const [list] = await Promise.all([
         page.waitForEvent("download"),
-        page.getByRole("link", { name: "Download tasks_of_issues.csv" }).click(),
+        page.getByRole("link", { name: "Download tasks-of-issues.csv" }).click(),
       ]);
       assert.equal(
         readFileSync(await list.path(), "utf8")
@@ -68,7 +138,7 @@ export const exports = [
         // Each has another name than the one before: the link changes with the form.
         ["issues", "spreadsheet", "issues.csv"],
         ["issues", "jsonl", "issues.jsonl"],
-        ["core_profiles", "csv", "core_profiles.csv"],
+        ["core_profiles", "csv", "people.csv"],
       ]) {
         cut.left = 3;
         await page.getByLabel("What").selectOption(of);
@@ -190,7 +260,7 @@ export const exports = [
             (await navigator.storage.getDirectory()).getFileHandle("export", { create: true })),
       });
       await page.getByRole("link", { name: "Export", exact: true }).click();
-      await page.getByText("state new").waitFor();
+      await page.getByText("State: New").waitFor();
       await page.getByLabel("Format").selectOption("jsonl");
       await page.getByRole("button", { name: "Export issues.jsonl" }).click();
       await page.getByText("complete", { exact: true }).waitFor();

@@ -47,13 +47,13 @@ export const log = [
       const page = await open({ path: `issue/${id}` });
       const first = await historyOf(page, 20);
       assert.equal(first.length, 20);
-      assert.equal(first[0], "State: rejected → resolved by admin (key)");
+      assert.equal(first[0], "State: Rejected → Resolved by admin (key)");
       await page.getByRole("button", { name: "Show older changes" }).click();
       const all = await historyOf(page, 24);
       assert.deepEqual(all.slice(20), [
-        "1 private note added by admin (key)",
-        "Assignee: nobody → Grace Hopper Tags: −<b> by admin (key)",
-        "State: new → resolved Tags: +a +<b> by admin (key)",
+        "1 note added by admin (key)",
+        "Assignee: unassigned → Grace Hopper Tags: −<b> by admin (key)",
+        "State: New → Resolved Tags: +a +<b> by admin (key)",
         "Created by admin (key)",
       ]);
       await page.getByRole("button", { name: "Show older changes" }).waitFor({ state: "hidden" });
@@ -81,17 +81,17 @@ export const log = [
         of({ last_country: "FR", tags: ["x"] }),
       );
       const page = await open({ path: `person/${id}` });
-      await page.getByRole("link", { name: "upsert core profiles" }).waitFor();
-      await page.getByRole("link", { name: "create core profiles" }).waitFor();
+      await page.getByRole("link", { name: "Create or update people" }).waitFor();
+      await page.getByRole("link", { name: "Create people" }).waitFor();
       const file = "of entries.jsonl, entry 1";
       const [upsert, create] = await historyOf(page, 2);
-      assert.match(upsert, /^Changed: .*last country.* by admin \(key\), upsert core profiles/);
-      assert.match(upsert, /tags/);
-      assert.equal(create, `Created by admin (key), create core profiles ${file}`);
+      assert.match(upsert, /^Changed: .*Country.* by admin \(key\), Create or update people/);
+      assert.match(upsert, /Tags/);
+      assert.equal(create, `Created by admin (key), Create people ${file}`);
       assert.deepEqual(await browser.axe(page), []);
       await picture(page, "history-person");
-      await page.getByRole("link", { name: "upsert core profiles" }).click();
-      await title(page, "upsert core profiles");
+      await page.getByRole("link", { name: "Create or update people" }).click();
+      await title(page, "Create or update people");
       await server.call("DELETE", `v2/acme/identity/core_profiles/${id}`);
       await page.goBack();
       await title(page, "Deleted");
@@ -110,7 +110,7 @@ export const log = [
       await title(page, "Overview");
       await keys(page, "g", "a");
       await title(page, "Activity");
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       // An import is one row.
       await rowOf(page, "30 issues").waitFor();
       const { id } = await newIssue(server, "As it happens");
@@ -123,7 +123,7 @@ export const log = [
       const selected = page.locator(".activity-row[aria-selected=true]");
       const text = await selected.innerText();
       await server.call("PUT", `v1/acme/issues/${id}`, { status: "resolved" });
-      await rowOf(page, "State: new → resolved").waitFor();
+      await rowOf(page, "State: New → Resolved").waitFor();
       assert.equal(await selected.innerText(), text);
       assert.equal(await rows(page).count(), before + 1);
       await page.getByRole("button", { name: "1 newer" }).click();
@@ -151,7 +151,7 @@ export const log = [
       page.on("request", (request) => /\/changes\?/.test(request.url()) && (asked += 1));
       await page.getByLabel("Action").selectOption("deleted");
       await page.waitForURL(/action=deleted/);
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       const { id } = await newIssue(server, "Soon gone");
       await server.call("DELETE", `v1/acme/issues/${id}`);
       await rowOf(page, `issue #${id}`).waitFor();
@@ -163,9 +163,9 @@ export const log = [
       await page.reload();
       await rowOf(page, `issue #${id}`).waitFor();
       assert.equal(await page.getByLabel("Action").inputValue(), "deleted");
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       await hide(page, true);
-      await page.getByText("paused", { exact: true }).waitFor();
+      await page.getByText("Paused", { exact: true }).waitFor();
       const other = await newIssue(server, "Gone while hidden");
       await server.call("DELETE", `v1/acme/issues/${other.id}`);
       asked = 0;
@@ -198,17 +198,17 @@ export const log = [
       await page.route(questions, (route) => route.abort());
       const { id } = await newIssue(server, "Before a failure");
       await rowOf(page, `issue #${id}`).waitFor();
-      await page.getByText("not live", { exact: true }).waitFor();
+      await page.getByText("Not live", { exact: true }).waitFor();
       const later = await newIssue(server, "During a failure");
       await page.unroute(questions);
       await rowOf(page, `issue #${later.id}`).waitFor();
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       const json = { code: "cursor_expired", detail: "gone" };
       await page.route(questions, (route) => route.fulfill({ status: 410, json }), { times: 1 });
       await newIssue(server, "Before a gap");
       await page.getByText("the server no longer keeps them").waitFor();
       await page.getByText("No change in the last hour").waitFor();
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
     },
   ],
 ];

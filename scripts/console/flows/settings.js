@@ -19,8 +19,32 @@ export const settings = [
       await page.getByRole("button", { name: "Revoke warehouse" }).click();
       await page.getByText("cannot be undone").waitFor();
       await page.getByRole("button", { name: "Revoke the key" }).click();
-      await page.getByText("the key is revoked").waitFor();
+      await page.locator(".notice", { hasText: "The key warehouse is revoked" }).waitFor();
       await page.getByRole("button", { name: "Revoke warehouse" }).waitFor({ state: "detached" });
+      // The button is gone: the table in which it was has the focus.
+      await page.waitForFunction(() => document.activeElement?.ariaLabel === "Keys: table");
+    },
+  ],
+  [
+    "an agent without a name is shown by the address, else by the id",
+    async ({ open }) => {
+      const page = await open({ path: "overview" });
+      await page.route(/v1\/acme\/agents\?/, async (route) => {
+        const answer = await (await route.fetch()).json();
+        answer.profiles.push(
+          { id: "agent_7", name: "", email: "seven@example.org" },
+          { id: "agent_8", name: null, email: null },
+        );
+        return route.fulfill({ json: answer });
+      });
+      await page.goto(`${page.url().split("#")[0]}#/settings`);
+      const rows = page.getByRole("region", { name: "Agents: table" }).locator("tbody tr");
+      await rows.filter({ hasText: "seven@example.org (without a name)" }).waitFor();
+      await rows.filter({ hasText: "agent_8 (without a name)" }).waitFor();
+      for (const text of await rows.locator("td:first-child").allInnerTexts()) assert.ok(text);
+      await page.goto(`${page.url().split("#")[0]}#/issue/1`);
+      const offered = page.getByLabel("Assignee").locator("option");
+      await offered.filter({ hasText: "agent_8" }).waitFor({ state: "attached" });
     },
   ],
   [
@@ -29,7 +53,7 @@ export const settings = [
       const page = await open({ path: "settings" });
       await page.getByLabel("Name", { exact: true }).fill("Shop support");
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("saved").waitFor();
+      await page.locator(".notice", { hasText: "The desk is saved as Shop support" }).waitFor();
       for (const [what, fields] of [
         ["New agent", ["Name", "E-mail"]],
         ["New app", ["Title"]],
@@ -43,6 +67,8 @@ export const settings = [
             .fill(name === "E-mail" ? "new@example.org" : `${what} of a flow`);
         await page.getByRole("button", { name: "Create", exact: true }).click();
         await page.locator("td", { hasText: `${what} of a flow` }).waitFor();
+        const made = `${what.replace("New", "The")} ${what} of a flow is made`;
+        await page.locator(".notice", { hasText: made }).waitFor();
       }
       assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Shop support");
     },

@@ -386,7 +386,7 @@ export const shell = [
         });
       });
       await page.goto(`${page.url().split("#")[0]}#/overview`);
-      const link = page.locator("td a", { hasText: "create core profiles" }).first();
+      const link = page.locator("td a", { hasText: "Create people" }).first();
       await link.waitFor();
       const box = await link.boundingBox();
       await page.mouse.move(box.x + 5, box.y + 5);
@@ -395,7 +395,7 @@ export const shell = [
       while (n < before + 2) await page.waitForTimeout(100);
       await page.waitForTimeout(200);
       await page.mouse.up();
-      await title(page, "create core profiles");
+      await title(page, "Create people");
     },
   ],
 ];

@@ -75,7 +75,7 @@ export const webhooks = [
       const again = page.getByRole("button", { name: "Replay from" }).last();
       await again.click();
       await press(page, "Replay");
-      await page.locator(".notice", { hasText: "delivering from there" }).waitFor();
+      await page.locator(".notice", { hasText: "delivers from there" }).waitFor();
       assert.equal(await focused(page), "Replay");
       for (let n = 0; names(got).length < 4 && n < 100; n++) await page.waitForTimeout(100);
       assert.deepEqual(names(got), [first.id, second.id, first.id, second.id]);

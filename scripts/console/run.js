@@ -27,6 +27,14 @@ import { words } from "./flows/words.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
+/** A flow that hangs is over after this time: a page may be waited for without a limit. */
+const FLOW_MS_MAX = 600000;
+const late = () =>
+  new Promise((_, reject) => {
+    const fail = () => reject(new Error(`not over after ${FLOW_MS_MAX / 1000} s`));
+    setTimeout(fail, FLOW_MS_MAX).unref();
+  });
+
 const GROUPS = {
   acts: [
     ...access,
@@ -105,7 +113,7 @@ try {
     let page;
     const open = async (options) => (page = await browser.page(server, options));
     try {
-      await flow({ ...world, open });
+      await Promise.race([flow({ ...world, open }), late()]);
       if (browser.wrong.length) throw new Error(browser.wrong.join("; "));
       console.log(`ok   ${String(Date.now() - from).padStart(6)} ms  ${name}`);
     } catch (error) {

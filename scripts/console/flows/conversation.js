@@ -20,11 +20,15 @@ const HOSTILE = [
   `<p>x</p><a href="data:text/html,<script>${SAY}</script>">link</a>`,
   `<p>x</p><svg onload="${SAY}"><script>${SAY}</script><image href="https://evil.example/z"/></svg>`,
   `<p>x</p><math><mtext><table><mglyph><style><img src=x onerror="${SAY}"></style></table></math>`,
-  `<p>x</p><iframe srcdoc="<script>${SAY}</script>"></iframe><iframe src="https://evil.example/"></iframe>`,
-  `<p>x</p><link rel=stylesheet href="https://evil.example/x.css"><style>@import "https://evil.example/";</style>`,
+  `<p>x</p><iframe srcdoc="<script>${SAY}</script>"></iframe>` +
+    '<iframe src="https://evil.example/"></iframe>',
+  `<p>x</p><link rel=stylesheet href="https://evil.example/x.css">` +
+    '<style>@import "https://evil.example/";</style>',
   `<p>x</p><form action="https://evil.example/"><button formaction="javascript:${SAY}">Go</button></form>`,
-  `<p>x</p><meta http-equiv="refresh" content="0;url=https://evil.example/"><base href="https://evil.example/">`,
-  `<p>x</p><video src="https://evil.example/v" onerror="${SAY}"></video><object data="https://evil.example/"></object>`,
+  `<p>x</p><meta http-equiv="refresh" content="0;url=https://evil.example/">` +
+    '<base href="https://evil.example/">',
+  `<p>x</p><video src="https://evil.example/v" onerror="${SAY}"></video>` +
+    '<object data="https://evil.example/"></object>',
   `<p>x</p><div id="main" class="skip" name="app" tabindex="1" autofocus onfocus="${SAY}">x</div>`,
   `<p>x</p>${"<div><b>".repeat(50000)}deep`,
   `<p>x</p><!-- --!><img src=x onerror="${SAY}"> --><![CDATA[<img src=x onerror="${SAY}">]]>`,

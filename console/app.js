@@ -234,12 +234,13 @@ function drawNav(/** @type {string} */ current) {
 
 /** Reads the named views of the navigation. Their file is not of the first load. */
 async function showViews() {
-  views ??= await import("./views.js");
+  // The navigation is there without them, and the next screen asks again.
+  views ??= await import("./views.js").catch(() => null);
+  if (!views) return;
   views.watch(() => {
     const { name } = route();
     if (me()) drawNav(WITHIN[name]?.[0] ?? name);
   });
-  // The navigation is there without them, and the next screen asks again.
   await views.refresh().catch(() => {});
 }
 

@@ -21,6 +21,8 @@ class Edits {
     this.records = /** @type {any[]} */ ([]);
     this.work = /** @type {EditWork|UndoWork|null} */ (null);
     this.unsaved = false;
+    /** Whether the earlier edits are shown. The whole screen may be drawn again. */
+    this.opened = false;
     this.draw = () => {};
     /** An edit or an undo has ended. */
     this.done = () => {};
@@ -31,6 +33,7 @@ class Edits {
       stop();
       this.place = "";
       this.records = [];
+      this.opened = false;
     });
   }
   /** Reads the edits of the key that is signed in, unless they are there. */
@@ -156,13 +159,19 @@ export function editsBar({ signal, reload, marked }) {
     edits.open();
     const [newest, ...earlier] = edits.records;
     element.hidden = !newest;
+    // The event of a click may not have come yet.
+    const shown = element.querySelector("details");
+    if (shown) edits.opened = shown.open;
     fill(
       element,
       newest && entryOf(newest),
       earlier.length > 0 &&
         h(
           "details",
-          null,
+          {
+            open: edits.opened,
+            ontoggle: (/** @type {any} */ event) => (edits.opened = event.target.open),
+          },
           h("summary", null, `${things(earlier.length, "earlier edit")} of the last hour`),
           earlier.map((one) => entryOf(one)),
         ),

@@ -125,6 +125,8 @@ export const edits = [
         await button(page, "Change 4 issues").click();
         await bar(page).getByText(`4 issues changed (${said}`).waitFor();
         await page.locator(".row b", { hasText: "marked" }).waitFor({ state: "detached" });
+        // The list is read again after an edit.
+        await page.locator(".issue-row .tag", { hasText: "one" }).first().waitFor();
       }
       for (const one of await read(server, "twice")) assert.deepEqual(one.tags, ["twice", "one"]);
       await button(page, "Undo").first().click();
@@ -136,6 +138,8 @@ export const edits = [
         () => document.querySelector(".edits").textContent.match(/4 undone/g)?.length === 2,
       );
       assert.deepEqual(await read(server, "twice"), before);
+      // The earlier edits stay open while they are drawn again.
+      assert.equal(await bar(page).locator("details[open]").count(), 1);
       await page.evaluate(() => {
         const [name] = Object.keys(sessionStorage);
         const records = JSON.parse(sessionStorage.getItem(name));

@@ -8,4 +8,4 @@ mod location;
 pub use caseload_store_postgres::{Distribution, LAYOUT, Placement, TablePlacement};
 pub use copy::{CopyStore, copy};
 pub use distribute::distribute;
-pub use location::{StoreLocation, look, open};
+pub use location::{StoreLocation, forget_tasks, look, open};

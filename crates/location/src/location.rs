@@ -2,7 +2,7 @@
 //! the backend once, here; nothing after it branches on the backend.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -90,6 +90,12 @@ pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn St
             Ok(caseload_store_postgres::shared(opened))
         }
     }
+}
+
+/// Removes all tasks and imports of a SQLite file that no program has open, and leaves the
+/// records that these have stored. Blocks.
+pub fn forget_tasks(path: &Path) -> Result<(), StoreError> {
+    caseload_store_sqlite::forget_tasks(path)
 }
 
 /// The state of a store, which stays as it is: an opened one would be brought up to date.

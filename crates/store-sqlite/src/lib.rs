@@ -23,3 +23,4 @@ pub(crate) use engine::error::{Fault, boxed, store_error};
 pub use engine::look;
 pub use in_memory::{InMemoryStore, WithLeases};
 pub use store::{SqliteStore, shared};
+pub use tasks::forget_tasks;

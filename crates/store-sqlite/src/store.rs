@@ -47,7 +47,7 @@ impl SqliteStore {
         let last_member: LastMember = Box::new(move |now| leasing.member(now));
         let prepare = |conn: &Connection| {
             copy::refuse_unfinished(conn, path)?;
-            if mode == OpenMode::Server {
+            if mode.is_server() {
                 // The lock was free, so an earlier server is gone and its leases and uploads are
                 // void.
                 tasks::void_leases_and_uploads(Tx(conn))?;

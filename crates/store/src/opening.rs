@@ -6,6 +6,8 @@
 pub enum OpenMode {
     /// A server. It makes the store if there is none. An embedded store refuses a second one.
     Server,
+    /// A server whose store ends with it: nothing waits for the disk, and a crash loses all of it.
+    Ephemeral,
     /// A command that runs alongside a server, on a store that exists.
     Admin,
     /// A command that runs alongside a server and makes the store if there is none.
@@ -15,7 +17,12 @@ pub enum OpenMode {
 impl OpenMode {
     /// Whether opening makes a store where there is none.
     pub const fn makes_store(self) -> bool {
-        matches!(self, Self::Server | Self::Create)
+        matches!(self, Self::Server | Self::Ephemeral | Self::Create)
+    }
+
+    /// Whether a server opens it.
+    pub const fn is_server(self) -> bool {
+        matches!(self, Self::Server | Self::Ephemeral)
     }
 }
 

@@ -18,7 +18,7 @@ use super::gauges::Gauges;
 use super::lock::database_file;
 use super::thread::WorkerThread;
 use crate::Fault;
-use caseload_store::StoreError;
+use caseload_store::{OpenMode, StoreError};
 
 /// A longer log is moved while the writer continues. It holds a few tasks of 10,000 entries, so
 /// that pages that one task wrote are not moved while the next task still reads them.
@@ -83,11 +83,11 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn start(path: &Path, gauges: Arc<Gauges>) -> Result<Self, Fault> {
+    pub(super) fn start(path: &Path, mode: OpenMode, gauges: Arc<Gauges>) -> Result<Self, Fault> {
         let signal = Arc::new(Signal::default());
         let (seen, path) = (signal.clone(), path.to_owned());
         let (file, _) = database_file(&path)?;
-        let thread = WorkerThread::start("store-checkpoint", move || match open(&path) {
+        let thread = WorkerThread::start("store-checkpoint", move || match open(mode, &path) {
             Ok(conn) => run(&conn, &file, &gauges, &seen),
             Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
         })?;
@@ -110,8 +110,8 @@ impl Drop for Checkpointer {
     }
 }
 
-fn open(path: &Path) -> Result<Connection, Fault> {
-    let mut conn = connection::open(path)?;
+fn open(mode: OpenMode, path: &Path) -> Result<Connection, Fault> {
+    let mut conn = connection::open_in(mode, path)?;
     conn.busy_handler(Some(retry_briefly))?;
     Ok(conn)
 }

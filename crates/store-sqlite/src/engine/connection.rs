@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Fault;
-use caseload_store::StoreError;
+use caseload_store::{OpenMode, StoreError};
 
 /// Bytes of a database page; set once, when the file is created.
 pub(super) const PAGE_BYTES: u32 = 8192;
@@ -34,21 +34,28 @@ const LOG_BYTES_RETAINED: u32 = 256 << 20;
 
 /// Opens a connection that may write.
 pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
+    open_in(OpenMode::Server, path)
+}
+
+/// Opens a connection that writes. The store of an ephemeral server waits for no disk.
+pub(super) fn open_in(mode: OpenMode, path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)
         .map_err(|e| unavailable(&path.display().to_string(), &e))?;
-    prepared(conn)
+    let synchronous = if mode == OpenMode::Ephemeral { "OFF" } else { "FULL" };
+    prepared(conn, synchronous)
 }
 
 /// Opens a database in memory, which ends with the connection.
 pub(super) fn open_in_memory() -> Result<Connection, Fault> {
-    prepared(Connection::open_in_memory()?)
+    prepared(Connection::open_in_memory()?, "FULL")
 }
 
-/// The connection with the settings that all of them share.
-fn prepared(conn: Connection) -> Result<Connection, Fault> {
+/// The connection with the settings that all of them share, and this wait for the disk. It comes
+/// first, because a change of the journal syncs.
+fn prepared(conn: Connection, synchronous: &str) -> Result<Connection, Fault> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     // Plans do not depend on bound values. If they may, SQLite plans a statement again each time
@@ -56,9 +63,9 @@ fn prepared(conn: Connection) -> Result<Connection, Fault> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     rusqlite::vtab::array::load_module(&conn)?;
     conn.execute_batch(&format!(
-        "PRAGMA page_size = {PAGE_BYTES};
+        "PRAGMA synchronous = {synchronous};
+         PRAGMA page_size = {PAGE_BYTES};
          PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
          PRAGMA wal_autocheckpoint = 0;
          PRAGMA journal_size_limit = {LOG_BYTES_RETAINED};
          PRAGMA foreign_keys = ON;

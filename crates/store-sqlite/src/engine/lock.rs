@@ -4,8 +4,8 @@
 //! to use the same path: a program that finds the database locked, but not the file next to it, is
 //! refused. The operating system releases all locks when the process ends.
 //! Invariants: a lock file is never deleted, because one process could hold the deleted file while
-//! another one creates a new file; a database file that was opened here is never closed, because
-//! that would release the locks that SQLite has on it.
+//! another one creates a new file; a database file that was opened here is not closed as long as
+//! SQLite may have it open, because that would release the locks that SQLite has on it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -161,10 +161,19 @@ fn is_alone(file: &File, path: &Path) -> Result<bool, Fault> {
     }
 }
 
+/// The database files that were opened here.
+static OPENED: Mutex<BTreeMap<Inode, Arc<File>>> = Mutex::new(BTreeMap::new());
+
+/// Closes a database file that this process will not open again.
+pub(super) fn forget(path: &Path) {
+    if let Ok(found) = std::fs::metadata(path) {
+        OPENED.lock().remove(&(found.dev(), found.ino()));
+    }
+}
+
 /// A handle of the database file for locking and syncing it without SQLite. It stays open until the
 /// process ends: closing it would release the POSIX locks that SQLite holds on the same file.
 pub(super) fn database_file(path: &Path) -> Result<(Arc<File>, Inode), Fault> {
-    static OPENED: Mutex<BTreeMap<Inode, Arc<File>>> = Mutex::new(BTreeMap::new());
     let cannot = |e| StoreError::Unavailable(format!("{} cannot be opened: {e}", path.display()));
     let found = std::fs::metadata(path).map_err(cannot)?;
     let inode = (found.dev(), found.ino());

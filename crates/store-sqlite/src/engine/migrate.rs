@@ -8,8 +8,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connection;
 use crate::Fault;
-use caseload_store::StoreError;
 use caseload_store::migrations::{RECORDED, Versions, missing};
+use caseload_store::{OpenMode, StoreError};
 
 /// The migrations, in the order in which they run. The first has the number 1.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/V1__schema.sql")];
@@ -22,8 +22,8 @@ pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
 }
 
 /// Opens the file and migrates its tables. The caller has the lock for that.
-pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
-    let conn = connection::open(path)?;
+pub(super) fn open_current(path: &Path, mode: OpenMode) -> Result<Connection, Fault> {
+    let conn = connection::open_in(mode, path)?;
     bring_up_to_date(&conn, &format!("sqlite:{}", path.display()))?;
     Ok(conn)
 }

@@ -70,7 +70,7 @@ impl Engine {
     ) -> Result<Self, Fault> {
         let (path, locks, first) = open_first(path, mode, mode.makes_store())?;
         let path = path.as_path();
-        if mode == OpenMode::Server {
+        if mode.is_server() {
             presence::report_lax_modes(path);
         }
         prepare(&first)?;
@@ -79,7 +79,7 @@ impl Engine {
             empty_log(&first)?;
         }
         let gauges = Arc::new(Gauges::default());
-        let checkpointer = Checkpointer::start(path, gauges.clone())?;
+        let checkpointer = Checkpointer::start(path, mode, gauges.clone())?;
         let signal = checkpointer.signal();
         let writer = Writer::start(path, first, gauges.clone(), signal, last_member)?;
         Ok(Self {
@@ -99,6 +99,11 @@ impl Engine {
     pub(super) fn open_alone(path: &Path, may_create: bool) -> Result<(Connection, Locks), Fault> {
         let (_, locks, conn) = open_first(path, OpenMode::Server, may_create)?;
         Ok((conn, locks))
+    }
+
+    /// Closes the handle of a file that this process will not open again.
+    pub(super) fn forget(path: &Path) {
+        lock::forget(path);
     }
 
     /// The path of the file.
@@ -219,7 +224,7 @@ impl Engine {
 
     /// Whether a server has the file open: this process or another one.
     pub(super) fn is_served(&self) -> Result<bool, Fault> {
-        Ok(self.mode == OpenMode::Server || lock::is_served(&self.path)?)
+        Ok(self.mode.is_server() || lock::is_served(&self.path)?)
     }
 
     /// Runs the queued commands, moves the log into the database and closes the files. Blocks.
@@ -228,11 +233,14 @@ impl Engine {
         let closed = self.writer.close();
         self.checkpointer.stop();
         // An admin command leaves the log alone: a running server would have to wait.
-        if closed && self.mode == OpenMode::Server {
-            connection::open(&self.path)
+        if closed && self.mode.is_server() {
+            connection::open_in(self.mode, &self.path)
                 .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
         }
         self.locks.release();
+        if self.mode == OpenMode::Ephemeral {
+            lock::forget(&self.path);
+        }
         Ok(())
     }
 }
@@ -253,7 +261,7 @@ fn open_first(
     }
     let given = path;
     let path = presence::resolved(given);
-    let server = (mode == OpenMode::Server).then(|| lock::lock_for_server(&path)).transpose();
+    let server = mode.is_server().then(|| lock::lock_for_server(&path)).transpose();
     let server = server.map_err(|fault| named_as(given, fault))?;
     if may_create {
         presence::refuse_foreign_tables(&path)?;
@@ -264,7 +272,7 @@ fn open_first(
         presence::make_file(&path)?;
     }
     let locks = Locks::new(lock::PlaceLock::take(&path, &turn)?, server);
-    let first = migrate::open_current(&path)?;
+    let first = migrate::open_current(&path, mode)?;
     drop(turn);
     Ok((path, locks, first))
 }

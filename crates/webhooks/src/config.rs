@@ -34,6 +34,9 @@ pub struct WebhookConfig {
     pub lease: Duration,
     /// How long a receiver may take to answer.
     pub answer_within: Duration,
+    /// Whether TLS is set up for the first delivery only, and not at the start, which would fail
+    /// without it.
+    pub begins_late: bool,
 }
 
 impl WebhookConfig {
@@ -46,6 +49,7 @@ impl WebhookConfig {
             poll_every: Duration::from_millis(500),
             lease: LEASE,
             answer_within: Duration::from_secs(DELIVERY_SECONDS_MAX),
+            begins_late: false,
         }
     }
 }

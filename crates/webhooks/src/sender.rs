@@ -3,7 +3,7 @@
 //! and only for a moment, so that an endless answer costs nothing.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
@@ -11,7 +11,7 @@ use caseload_model::webhook::{
     ANSWER_BYTES_MAX, AddressRule, AttemptEnd, Secrets, WebhookUrl, webhook_timestamp,
 };
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Response, redirect};
+use reqwest::{Client, Response, redirect};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::config::WebhookConfig;
@@ -25,7 +25,9 @@ const POOL_IDLE_MAX: Duration = Duration::from_secs(30);
 /// Sends deliveries. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
-    http: reqwest::Client,
+    resolver: GuardedResolver,
+    /// Made for the first delivery, or at the start.
+    http: Arc<OnceLock<Client>>,
     rule: AddressRule,
     answer_within: Duration,
 }
@@ -42,18 +44,31 @@ pub(crate) struct Delivery<'d> {
 
 impl Sender {
     pub(crate) fn new(config: &WebhookConfig) -> reqwest::Result<Self> {
+        let resolver = GuardedResolver { lookup: config.lookup.clone(), rule: config.addresses };
+        let (rule, answer_within) = (config.addresses, config.answer_within);
+        let sender = Self { resolver, http: Arc::default(), rule, answer_within };
+        if !config.begins_late {
+            sender.client()?;
+        }
+        Ok(sender)
+    }
+
+    /// The client, which reads the trusted certificates of the system when it is made.
+    fn client(&self) -> reqwest::Result<Client> {
+        if let Some(client) = self.http.get() {
+            return Ok(client.clone());
+        }
         // Fails if the process has chosen already, and leaves that choice as it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let resolver = GuardedResolver { lookup: config.lookup.clone(), rule: config.addresses };
-        let http = reqwest::Client::builder()
+        let client = Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
-            .dns_resolver(Arc::new(resolver))
+            .dns_resolver(Arc::new(self.resolver.clone()))
             .pool_max_idle_per_host(1)
             .pool_idle_timeout(POOL_IDLE_MAX)
             .user_agent(concat!("caseload/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, rule: config.addresses, answer_within: config.answer_within })
+        Ok(self.http.get_or_init(|| client).clone())
     }
 
     /// Sends a delivery; returns how it ended, within the deadline and the wait for a body.
@@ -65,8 +80,11 @@ impl Sender {
             Err(faults) => return no_answer(faults.join("; ")),
         };
         let deadline = Instant::now() + self.answer_within;
-        let request = self
-            .http
+        let client = match self.client() {
+            Ok(client) => client,
+            Err(error) => return no_answer(reason(&error)),
+        };
+        let request = client
             .post(url.as_str())
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", message_id)

@@ -53,6 +53,8 @@ pub struct ApiConfig {
     pub trusted_proxies: TrustedProxies,
     /// Which addresses the URLs of webhooks may name.
     pub webhook_addresses: AddressRule,
+    /// Whether the store ends with the server; the console says so.
+    pub is_test_server: bool,
     /// The certificate of the server; `None` if it serves in clear.
     pub tls: Option<Tls>,
 }
@@ -79,6 +81,7 @@ impl Default for ApiConfig {
             public_url: None,
             trusted_proxies: TrustedProxies::default(),
             webhook_addresses: AddressRule::Public,
+            is_test_server: false,
             tls: None,
         }
     }

@@ -29,6 +29,7 @@ mod metrics;
 mod profiles;
 mod queues;
 mod redactions;
+mod test_endpoints;
 mod views;
 
 #[doc(hidden)]
@@ -42,5 +43,6 @@ pub use crate::http::tls::{Tls, TlsError};
 pub use config::ApiConfig;
 pub use openapi_document::{openapi, openapi_text};
 pub use router::{route_paths, router};
-pub use server::{SHUTDOWN_SECONDS_MAX, serve, serve_admin};
+pub use server::{SHUTDOWN_SECONDS_MAX, serve, serve_admin, serve_tests};
 pub use state::{AppState, CountWebhooks};
+pub use test_endpoints::{ClockStart, Restart, Restarted, TestClock, TestEndpoints};

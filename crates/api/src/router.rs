@@ -19,10 +19,16 @@ use crate::{
     imports, issues, metrics, openapi_document, profiles, queues, redactions, views,
 };
 
-/// The application: all routes inside the whole middleware stack.
+/// The application inside the outermost middleware.
 pub fn router(state: &AppState) -> Router {
+    outermost(application(state), state)
+}
+
+/// All routes inside the middleware, without the outermost one.
+pub(crate) fn application(state: &AppState) -> Router {
     let Routes { router, paths } = routes();
-    let routes = router.fallback(unknown_path).layer(Extension(Features::of(&paths)));
+    let features = Features::of(&paths).of_test_server(state.config.is_test_server);
+    let routes = router.fallback(unknown_path).layer(Extension(features));
     let routes = routes.method_not_allowed_fallback(unknown_method);
     stack(routes.with_state(state.clone()), state)
 }
@@ -165,12 +171,16 @@ fn stack(routes: Router, state: &AppState) -> Router {
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state.clone(), metrics::count));
-    let whole = Router::new()
+    Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(from_fn(console::around))
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn_with_state(state.memory.clone(), compression::compress));
-    whole.layer(from_fn_with_state(state.outermost(), middleware::request_id))
+        .layer(from_fn_with_state(state.memory.clone(), compression::compress))
+}
+
+/// The outermost middleware around an application.
+pub(crate) fn outermost(application: Router, state: &AppState) -> Router {
+    application.layer(from_fn_with_state(state.outermost(), middleware::request_id))
 }
 
 async fn unknown_path(request: Request) -> Problem {
@@ -182,7 +192,7 @@ async fn unknown_path(request: Request) -> Problem {
 }
 
 /// The router adds `Allow`.
-async fn unknown_method(request: Request) -> Problem {
+pub(crate) async fn unknown_method(request: Request) -> Problem {
     let detail = format!(
         "this path does not accept {}; the header Allow lists the methods that it accepts",
         request.method()

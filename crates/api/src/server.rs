@@ -17,6 +17,7 @@ use crate::http::connection::{self, Exchange, NEWCOMER_FOR, Protocols, Shared, S
 use crate::http::tls::Tls;
 use crate::router::{admin_router, router};
 use crate::state::AppState;
+use crate::test_endpoints::{self, TestEndpoints};
 
 /// How long requests in flight may take once the server has been asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
@@ -34,6 +35,29 @@ pub async fn serve(
     state: AppState,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let router = router(&state);
+    serve_router(listener, router, state, shutdown).await;
+    Ok(())
+}
+
+/// [`serve`] for a test server: the application within its endpoints.
+pub async fn serve_tests(
+    listener: TcpListener,
+    endpoints: Arc<TestEndpoints>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let Some(state) = endpoints.state() else { return Ok(()) };
+    let router = test_endpoints::router(endpoints, &state);
+    serve_router(listener, router, state, shutdown).await;
+    Ok(())
+}
+
+async fn serve_router(
+    listener: TcpListener,
+    router: Router,
+    state: AppState,
+    shutdown: impl Future<Output = ()>,
+) {
     let (slots, stopping) = (state.slots.clone(), state.stopping.clone());
     let tls = state.config.tls.clone();
     let following = async {
@@ -44,12 +68,11 @@ pub async fn serve(
     };
     let own = (&state, slots, tls.clone());
     tokio::select! {
-        () = accept(listener, router(&state), own, shutdown, move || {
+        () = accept(listener, router, own, shutdown, move || {
             stopping.send_replace(true);
         }) => {}
         () = following => {}
     }
-    Ok(())
 }
 
 /// Serves health, readiness and metrics, for operators, until `shutdown` is ready.

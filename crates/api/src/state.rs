@@ -78,6 +78,22 @@ impl AppState {
         }
     }
 
+    /// The state of the same server over another store: its connections, its memory and its counts
+    /// remain, and it has read nothing yet.
+    pub(crate) fn over(&self, store: Arc<dyn Serve>) -> Self {
+        Self {
+            store,
+            keys: Arc::new(KeyCache::new(self.log_limiter.clone())),
+            watched_keys: Arc::default(),
+            keys_in_progress: Arc::default(),
+            rates: Arc::default(),
+            followed_tasks: Arc::default(),
+            followed_logs: Arc::default(),
+            upload_memory: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// The state of a server that delivers webhooks and counts this.
     #[must_use]
     pub fn with_webhook_counts(self, counts: CountWebhooks) -> Self {

@@ -25,4 +25,13 @@ impl Features {
         let has = |path: &str| paths.iter().any(|known| known == path);
         Self(NAMED.iter().filter(|(_, path)| has(path)).map(|(name, _)| *name).collect())
     }
+
+    /// The same, and whether the store ends with the server, so that a person does not take it for
+    /// the real one.
+    pub(crate) fn of_test_server(mut self, is_test_server: bool) -> Self {
+        if is_test_server {
+            self.0.push("test-server");
+        }
+        self
+    }
 }

@@ -83,6 +83,13 @@ macro_rules! chunk_work {
                 }
             }
 
+            /// Makes an error of the entry at a position.
+            pub fn reject(&mut self, at: usize, why: Rejection) {
+                match self {
+                    $(Self::$action(entries) => entries[at].item = Err(why),)+
+                }
+            }
+
             /// An entry that is an error without being read.
             pub fn rejected(action: Action, entry: Entry, why: Rejection) -> Self {
                 match action {

@@ -18,5 +18,5 @@ pub(crate) use guard::{
     authenticate, guard, log_failure, log_over_limit, no_longer_works, require_any_key,
     require_working_key, watch_key,
 };
-pub(crate) use rate::RateLimiter;
+pub(crate) use rate::{Quota, RateLimiter};
 pub(crate) use watched::WatchedKeys;

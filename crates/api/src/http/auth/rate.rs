@@ -153,6 +153,12 @@ impl Quota {
         Self { limit, remaining: limit, refused: false, of_domain: false, now, resets_at }
     }
 
+    /// The quota of a key that has no request left for a second.
+    pub(crate) const fn used_up(now: UnixMillis) -> Self {
+        let resets_at = UnixMillis(now.0 + 1000);
+        Self { limit: 1, remaining: 0, refused: true, of_domain: false, now, resets_at }
+    }
+
     /// The refusal, if the request exceeds the limit.
     pub(crate) fn refusal(&self) -> Option<Problem> {
         if !self.refused {

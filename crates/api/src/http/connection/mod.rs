@@ -16,6 +16,7 @@ mod tests;
 mod timing;
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -45,6 +46,7 @@ use crate::http::peer::{OverTls, PeerAddress};
 use crate::http::refusal::Refusal;
 use crate::http::tls::{HTTP2, Tls};
 use crate::metrics::RequestCounts;
+use crate::test_endpoints::AnswerLost;
 use body::ObservedBody;
 use exchange::Direction;
 use room::ConnectionMemory;
@@ -187,7 +189,7 @@ impl Requests {
     fn answer(
         &self,
         request: Request<Incoming>,
-    ) -> impl Future<Output = Result<Response<ObservedBody>, Infallible>> + use<> {
+    ) -> impl Future<Output = Result<Response<ObservedBody>, io::Error>> + use<> {
         let exchange = self.exchange.clone();
         let has_body = !request.body().is_end_stream();
         let number = exchange.begin(has_body);
@@ -218,15 +220,19 @@ impl Requests {
                 Some(budget) => match budget.take(None, bytes).await {
                     Ok(memory) => {
                         exchange.hold(number, memory);
-                        service.call(request).await?
+                        of(service.call(request).await)
                     }
                     Err(problem) => {
                         counts.add_refused(Refusal::Memory);
                         problem.into_response()
                     }
                 },
-                None => service.call(request).await?,
+                None => of(service.call(request).await),
             };
+            if answer.extensions().get::<AnswerLost>().is_some() {
+                // hyper ends the connection, or the stream, and sends nothing.
+                return Err(io::Error::other("a fault of this test server loses the answer"));
+            }
             exchange.answer_begins(number, answer.extensions().get::<LongAnswer>().is_some());
             Ok(answer.map(|body| {
                 answer_body.body = body;
@@ -234,6 +240,12 @@ impl Requests {
             }))
         }
     }
+}
+
+/// The answer of a service that always has one.
+fn of(answered: Result<Response, Infallible>) -> Response {
+    let Ok(answer) = answered;
+    answer
 }
 
 /// Names the host of an HTTP/2 request as HTTP/1.1 does: the pseudo-header replaces `Host`.

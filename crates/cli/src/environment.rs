@@ -17,8 +17,9 @@ const OF_SERVERS: [(&str, &str); 2] =
     [("MIMALLOC_PURGE_DELAY", "0"), ("MALLOC_MMAP_THRESHOLD_", "1048576")];
 
 /// Variables that libraries read: of colours, of allocators and threads, of the look-up of names,
-/// of folders for temporary files, of trusted certificates, and of proxies (`REQUEST_METHOD`).
-const STRAY: [&str; 12] = [
+/// of the folder for temporary files of SQLite, of trusted certificates, and of proxies
+/// (`REQUEST_METHOD`).
+const STRAY: [&str; 11] = [
     "CI",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -30,7 +31,6 @@ const STRAY: [&str; 12] = [
     "RUST_MIN_STACK",
     "SQLITE_TMPDIR",
     "SSL_CERT_DIR",
-    "TMPDIR",
 ];
 const STRAY_PREFIXES: [&str; 3] = ["MALLOC_", "MIMALLOC_", "TOKIO_"];
 

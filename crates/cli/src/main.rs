@@ -22,6 +22,7 @@ mod secret;
 mod server;
 mod store;
 mod supervisor;
+mod test_server;
 mod tls;
 
 use std::process::ExitCode;

@@ -118,8 +118,11 @@ pub(crate) fn parse(
     let mut program = Program::definition();
     // Without the file, a flag that is required may be missing.
     let found = program.clone().ignore_errors(true).try_get_matches();
-    let is_server = matches!(&found, Ok(found) if found.subcommand_name() == Some("serve"));
-    environment::start_again_without_strays(is_server);
+    let serve = found.as_ref().ok().and_then(|found| found.subcommand_matches("serve"));
+    // A test server has to be ready at once. A line with a fault has no defaults.
+    if serve.and_then(|serve| serve.get_one("ephemeral")) != Some(&true) {
+        environment::start_again_without_strays(serve.is_some());
+    }
     let found = found.unwrap_or_else(|help| match exit(help) {});
     let path = found.get_one::<PathBuf>(CONFIG);
     let file = path.map(|path| ConfigFile::read(path, &program)).transpose()?;
@@ -143,7 +146,7 @@ pub(crate) fn run(
     }
     match program.command {
         Command::Demo(args) => demo::run(&args, printer),
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args, printer),
         Command::Config(args) => config::run(&args, file, &Program::command(), printer),
         Command::Domain(command) => domain::run(command, printer),
         Command::Key(command) => key::run(command, printer),
@@ -181,7 +184,7 @@ mod tests {
     use crate::guide::{examples, guided_paths};
 
     /// The flags that have a variable in whichever command takes them: of the log, of the
-    /// connection and of stores.
+    /// connection and of stores. Those of test servers have none.
     const OF_MANY_COMMANDS: [&str; 12] = [
         "api-key",
         "config",
@@ -203,8 +206,10 @@ mod tests {
             if matches!(long, "help" | "version") {
                 continue;
             }
-            let has_variable = matches!(path, "caseload serve" | "caseload config")
-                || OF_MANY_COMMANDS.contains(&long);
+            let of_tests = flag.get_help_heading() == Some("Test server");
+            let has_variable = !of_tests
+                && (matches!(path, "caseload serve" | "caseload config")
+                    || OF_MANY_COMMANDS.contains(&long));
             let name = || format!("CASELOAD_{}", long.to_uppercase().replace('-', "_"));
             let expected = has_variable.then(name);
             let env = flag.get_env().and_then(|name| name.to_str());

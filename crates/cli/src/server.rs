@@ -4,14 +4,18 @@
 //! supervisors usually allow.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use caseload_api::{ApiConfig, AppState};
+use caseload_api::{ApiConfig, AppState, CountWebhooks, TestEndpoints};
 use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::time::Clock;
-use caseload_store::Store;
+use caseload_model::webhook::AddressRule;
+use caseload_store::{Store, Work};
 use caseload_webhooks::{DeliveryStore, StoreRecords, WebhookConfig, WebhookRunner};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -20,53 +24,195 @@ use tokio::task::JoinHandle;
 use crate::clock::{log_jumps, system_clock};
 use crate::failure::{Failure, io_reason};
 use crate::secret::random_bytes;
+use crate::test_server::Folder;
 
 /// Default lease: how long a dead server's tasks wait before another server takes over.
 pub(crate) const LEASE_SECONDS: u64 = 30;
 /// Time limit for the whole shutdown. After it the process ends with requests still open; the store
 /// loses nothing that was acknowledged.
 const STOP_MS_MAX: u64 = 9_500;
+/// How often a server whose clock runs as it likes removes expired records.
+const PURGE_EVERY: Duration = Duration::from_millis(500);
 
 /// A running server.
 pub(crate) struct Server {
-    store: Arc<dyn Store>,
-    runner: Runner,
-    webhooks: WebhookRunner,
+    running: Running,
     http: JoinHandle<std::io::Result<()>>,
     ending: oneshot::Sender<()>,
     address: SocketAddr,
     /// Health, readiness and metrics, if they have an address of their own.
     admin: Option<(JoinHandle<std::io::Result<()>>, oneshot::Sender<()>, SocketAddr)>,
+    /// The endpoints of a test server.
+    endpoints: Option<Arc<TestEndpoints>>,
+    /// The folder of a store that ends with the server. It is removed last.
+    folder: Option<Folder>,
+}
+
+/// The listener for callers, and the one for operators.
+type Listeners = (TcpListener, Option<TcpListener>);
+
+/// What runs over a store: its tasks, and the delivery of its webhooks.
+pub(crate) struct Services {
+    store: Arc<dyn Store>,
+    runner: Runner,
+    webhooks: WebhookRunner,
+    /// To be removed with them.
+    folder: Option<PathBuf>,
+}
+
+/// How the services of a store run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServiceConfig {
+    /// How long a task is leased.
+    pub(crate) lease: Duration,
+    /// How long changes are retained; `None` for ever.
+    pub(crate) keep_changes: Option<Duration>,
+    pub(crate) webhook_addresses: AddressRule,
+    /// Whether the server starts at once, and records expire by its clock however much it jumps.
+    pub(crate) is_test_server: bool,
+}
+
+impl Default for ServiceConfig {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(LEASE_SECONDS),
+            keep_changes: None,
+            webhook_addresses: AddressRule::Public,
+            is_test_server: false,
+        }
+    }
+}
+
+impl Services {
+    /// Starts them. The second store is the one that tasks are taken from.
+    pub(crate) fn start(
+        (store, work): (Arc<dyn Store>, Arc<dyn Work>),
+        clock: Clock,
+        config: &ServiceConfig,
+    ) -> Result<Self, Failure> {
+        let server_id = hex::encode(random_bytes::<16>()?);
+        let mut delivery = WebhookConfig::new(&*server_id, config.webhook_addresses);
+        delivery.begins_late = config.is_test_server;
+        let webhooks = deliver(&store, &clock, delivery)?;
+        let ServiceConfig { lease, keep_changes, .. } = *config;
+        let mut runs = RunnerConfig { lease, keep_changes, ..RunnerConfig::new(server_id) };
+        if config.is_test_server {
+            runs.purge_every = PURGE_EVERY;
+            (runs.purge_after_start, runs.purge_after_jump) = (Duration::ZERO, Duration::ZERO);
+        }
+        let runner = Runner::start(work, store.clone(), clock, runs);
+        Ok(Self { store, runner, webhooks, folder: None })
+    }
+
+    /// Services that are alone in using this folder.
+    pub(crate) fn in_folder(self, folder: PathBuf) -> Self {
+        Self { folder: Some(folder), ..self }
+    }
+
+    pub(crate) fn webhook_counts(&self) -> CountWebhooks {
+        Arc::new(self.webhooks.counts())
+    }
+
+    /// Ends them, and returns the store, which is open.
+    async fn halt(self) -> (Arc<dyn Store>, Option<PathBuf>) {
+        let Self { store, runner, webhooks, folder } = self;
+        tokio::join!(runner.stop(), webhooks.stop());
+        (store, folder)
+    }
+
+    /// Ends them, closes the store and removes its folder.
+    pub(crate) async fn end(self) {
+        let (store, folder) = self.halt().await;
+        if let Err(error) = store.close().await {
+            tracing::warn!(%error, "the store of before a reset did not close cleanly");
+        }
+        if let Some(folder) = folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// The services that run now. Those of a test server are replaced by others.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Option<Services>>>);
+
+impl Running {
+    /// Puts others in their place, which the caller ends.
+    pub(crate) fn replace(&self, services: Services) -> Option<Services> {
+        self.0.lock().replace(services)
+    }
+
+    /// Ends them, and returns the store.
+    async fn halt(&self) -> Option<Arc<dyn Store>> {
+        let services = self.0.lock().take()?;
+        Some(services.halt().await.0)
+    }
 }
 
 impl Server {
-    /// Starts serving on the current runtime. The second listener is for operators. The times are
-    /// how long a task is leased, and how long changes are retained.
+    /// Starts serving on the current runtime. The second listener is for operators.
     pub(crate) fn start(
         store: Arc<dyn Store>,
-        (listener, admin): (TcpListener, Option<TcpListener>),
+        listeners: Listeners,
         config: ApiConfig,
-        (lease, keep_changes): (Duration, Option<Duration>),
+        services: ServiceConfig,
+    ) -> Result<Self, Failure> {
+        let stores = (store.clone(), store as Arc<dyn Work>);
+        let server = Self::start_at(system_clock(), stores, listeners, config, services)?;
+        tokio::spawn(log_jumps());
+        Ok(server)
+    }
+
+    /// [`Server::start`] with a clock of its own. The second store is the one that tasks are taken
+    /// from.
+    pub(crate) fn start_at(
+        clock: Clock,
+        (store, work): (Arc<dyn Store>, Arc<dyn Work>),
+        listeners: Listeners,
+        config: ApiConfig,
+        services: ServiceConfig,
+    ) -> Result<Self, Failure> {
+        let services = Services::start((store.clone(), work), clock.clone(), &services)?;
+        let state =
+            AppState::new(store, clock, config).with_webhook_counts(services.webhook_counts());
+        let running = Running::default();
+        running.replace(services);
+        let own = state.clone();
+        Self::serve((running, state), listeners, |listener, ended| {
+            tokio::spawn(caseload_api::serve(listener, own, ended))
+        })
+    }
+
+    /// Starts a test server, whose endpoints have a state.
+    pub(crate) fn start_tests(
+        endpoints: Arc<TestEndpoints>,
+        running: Running,
+        listeners: Listeners,
+    ) -> Result<Self, Failure> {
+        let Some(state) = endpoints.state() else {
+            return Err(Failure::server("the test endpoints have no state"));
+        };
+        let own = endpoints.clone();
+        let server = Self::serve((running, state), listeners, |listener, ended| {
+            tokio::spawn(caseload_api::serve_tests(listener, own, ended))
+        })?;
+        Ok(Self { endpoints: Some(endpoints), ..server })
+    }
+
+    fn serve(
+        (running, state): (Running, AppState),
+        (listener, admin): Listeners,
+        http: impl FnOnce(
+            TcpListener,
+            Pin<Box<dyn Future<Output = ()> + Send>>,
+        ) -> JoinHandle<std::io::Result<()>>,
     ) -> Result<Self, Failure> {
         let address = address_of(&listener)?;
-        let clock = system_clock();
-        let server_id = hex::encode(random_bytes::<16>()?);
-        let webhooks =
-            deliver(&store, &clock, WebhookConfig::new(&*server_id, config.webhook_addresses))?;
-        let counts = Arc::new(webhooks.counts());
-        let state = AppState::new(store.clone(), clock.clone(), config).with_webhook_counts(counts);
-        let runner = Runner::start(
-            store.clone(),
-            store.clone(),
-            clock,
-            RunnerConfig { lease, keep_changes, ..RunnerConfig::new(server_id) },
-        );
-        tokio::spawn(log_jumps());
         let admin = match admin {
             Some(listener) => {
                 let address = address_of(&listener)?;
                 let (ending, ended) = oneshot::channel();
-                let serving = caseload_api::serve_admin(listener, state.clone(), async {
+                let serving = caseload_api::serve_admin(listener, state, async {
                     let _ = ended.await;
                 });
                 Some((tokio::spawn(serving), ending, address))
@@ -74,10 +220,23 @@ impl Server {
             None => None,
         };
         let (ending, ended) = oneshot::channel();
-        let http = tokio::spawn(caseload_api::serve(listener, state, async {
-            let _ = ended.await;
-        }));
-        Ok(Self { store, runner, webhooks, http, ending, address, admin })
+        let http = http(
+            listener,
+            Box::pin(async {
+                let _ = ended.await;
+            }),
+        );
+        Ok(Self { running, http, ending, address, admin, endpoints: None, folder: None })
+    }
+
+    /// The same server, with the folder of its store.
+    pub(crate) fn with_folder(self, folder: Folder) -> Self {
+        Self { folder: Some(folder), ..self }
+    }
+
+    /// The store that it serves now.
+    pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
+        self.running.0.lock().as_ref().map(|services| services.store.clone())
     }
 
     /// The address that it listens on.
@@ -92,10 +251,14 @@ impl Server {
 
     /// Shuts the server down gracefully.
     pub(crate) async fn stop(self) -> Result<(), Failure> {
-        let Self { store, runner, webhooks, http, ending, admin, .. } = self;
+        let Self { running, http, ending, admin, endpoints, folder, .. } = self;
         let _ = ending.send(());
+        if let Some(endpoints) = endpoints {
+            // Tasks that are held end their work now.
+            endpoints.release();
+        }
         let in_order = async {
-            let (served, (), ()) = tokio::join!(http, runner.stop(), webhooks.stop());
+            let (served, store) = tokio::join!(http, running.halt());
             // Operators see the server until its requests have ended.
             if let Some((serving, ending, _)) = admin {
                 let _ = ending.send(());
@@ -106,10 +269,15 @@ impl Server {
                 Ok(Err(error)) => tracing::error!(%error, "the listener ended with an error"),
                 Err(error) => tracing::error!(%error, "the listener did not end cleanly"),
             }
-            store.close().await
+            match store {
+                Some(store) => store.close().await,
+                None => Ok(()),
+            }
         };
         let limit = Duration::from_millis(STOP_MS_MAX);
-        if let Ok(closed) = tokio::time::timeout(limit, in_order).await {
+        let ended = tokio::time::timeout(limit, in_order).await;
+        drop(folder);
+        if let Ok(closed) = ended {
             return Ok(closed?);
         }
         tracing::warn!("the shutdown took too long; open requests are cut off");

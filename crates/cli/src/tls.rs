@@ -48,13 +48,18 @@ fn without(given: &str, missing: &str) -> Failure {
     Failure::usage(format!("{given} needs {missing} FILE, because TLS needs both files"))
 }
 
+/// Whether only this machine reaches the address. One that cannot be found cannot be bound either,
+/// and that error says so.
+pub(crate) async fn is_loopback(listen: &str) -> bool {
+    let Ok(mut addresses) = tokio::net::lookup_host(listen).await else { return true };
+    addresses.all(|address| address.ip().to_canonical().is_loopback())
+}
+
 impl InClearArg {
     /// Refuses to serve in clear at an address that other machines reach. The hint names the ways
     /// out.
     pub(crate) async fn check(&self, listen: &str, hint: &str) -> Result<(), Failure> {
-        // An address that cannot be found cannot be bound either, and that error says so.
-        let Ok(mut addresses) = tokio::net::lookup_host(listen).await else { return Ok(()) };
-        if addresses.all(|address| address.ip().to_canonical().is_loopback()) {
+        if is_loopback(listen).await {
             return Ok(());
         }
         let said = format!(

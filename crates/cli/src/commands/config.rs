@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::serve::ServeArgs;
+use super::serve::ServeSettings;
 use crate::args::ServerArgs;
 use crate::config_file::{CONFIG, ConfigFile, is_number, without_secret};
 use crate::failure::{Done, Failure};
@@ -40,7 +40,7 @@ impl FromArgMatches for ConfigArgs {
 
 impl Args for ConfigArgs {
     fn augment_args(command: Command) -> Command {
-        let command = ServerArgs::augment_args(ServeArgs::augment_args(command));
+        let command = ServerArgs::augment_args(ServeSettings::augment_args(command));
         command.mut_args(|flag| flag.required(false))
     }
 

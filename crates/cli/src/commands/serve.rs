@@ -4,10 +4,8 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
-use caseload_location::StoreLocation;
+use caseload_api::{ApiConfig, PublicUrl, Tls, TrustedProxies, connections_within};
 use caseload_model::webhook::AddressRule;
-use caseload_store::Store;
 use clap::Args;
 use clap::builder::{FalseyValueParser, RangedU64ValueParser};
 
@@ -16,10 +14,11 @@ use crate::args::{StoreArgs, parse_listen};
 use crate::clock::parse_span;
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
-use crate::printer::note;
-use crate::server::{LEASE_SECONDS, Server, StopSignals, on_threads};
+use crate::printer::{Printer, note};
+use crate::server::{LEASE_SECONDS, Server, ServiceConfig, StopSignals, on_threads};
 use crate::store::open_for_server;
 use crate::supervisor::{self, PassedSockets};
+use crate::test_server::{self, Account, StarterArgs, TestServerArgs};
 use crate::tls::{InClearArg, TlsArgs};
 
 /// The ways to serve beyond loopback.
@@ -31,8 +30,20 @@ const WAYS: &str = "give --tls-cert FILE and --tls-key FILE; or --trusted-proxy 
 const ADDRESS: &str = "Address";
 const MEMORY: &str = "Memory and connections";
 
+/// All flags of the command.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    settings: ServeSettings,
+    #[command(flatten, next_help_heading = "Test server")]
+    test: TestServerArgs,
+    #[command(flatten, next_help_heading = "Test server")]
+    starter: StarterArgs,
+}
+
+/// The flags that have a variable and a key in a configuration file.
+#[derive(Debug, Args)]
+pub(crate) struct ServeSettings {
     /// Address and port for callers; 0.0.0.0 means all addresses of this machine, and port 0 any
     /// free port
     #[arg(
@@ -118,8 +129,15 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_IDLE_TIMEOUT", value_name = "SECONDS", default_value = "75",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     idle_timeout: u64,
-    /// Requests that a key may make in 60 s; further ones are answered 429. 0 means no limit
-    #[arg(long, env = "CASELOAD_RATE_LIMIT", value_name = "NUMBER", default_value = "1500")]
+    /// Requests that a key may make in 60 s; further ones are answered 429. 0 means no limit, the
+    /// default of a test server
+    #[arg(
+        long,
+        env = "CASELOAD_RATE_LIMIT",
+        value_name = "NUMBER",
+        default_value = "1500",
+        default_value_if("ephemeral", "true", "0")
+    )]
     rate_limit: u32,
     /// Unfinished tasks that a domain may have; further ones are answered 429
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
@@ -222,70 +240,100 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
     })
 }
 
-pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
+pub(crate) fn run(args: &ServeArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let passed = PassedSockets::take()?;
-    let patience = Duration::from_secs(args.store_wait);
-    let tls = args.tls.load()?;
+    let tls = args.settings.tls.load()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let connections = args.limits.connections(tls.is_some())?;
+    let connections = args.settings.limits.connections(tls.is_some())?;
     on_threads(async {
-        if tls.is_none() && args.links.trusted_proxy.is_empty() {
-            args.in_clear.check(&passed.address(&args.listen), WAYS).await?;
+        if tls.is_none() && args.settings.links.trusted_proxy.is_empty() {
+            args.settings.in_clear.check(&passed.address(&args.settings.listen), WAYS).await?;
         }
+        args.test.check(&passed.address(&args.settings.listen)).await?;
         supervisor::start_watchdog();
         let mut signals = StopSignals::listen()?;
-        let store = tokio::select! {
-            store = open_for_server(&args.store.store, patience) => store?,
+        let mut parent = std::pin::pin!(args.starter.parent_ended());
+        let (server, account) = tokio::select! {
+            started = start(args, passed, tls, connections) => started?,
             () = signals.wait() => return Ok(Done::Good),
+            () = &mut parent => return Ok(Done::Good),
         };
-        let (listener, admin) =
-            passed.listeners(&args.listen, args.admin_listen.as_deref()).await?;
-        let mut config = args.limits.config(connections);
-        args.links.add_to(&mut config);
-        config.tls = tls;
-        config.has_admin_address = admin.is_some();
-        let store_of_notes = store.clone();
-        let keep_changes = Some(args.limits.keep_changes).filter(|kept| !kept.is_zero());
-        let times = (Duration::from_secs(args.lease), keep_changes);
-        let server = Server::start(store, (listener, admin), config, times)?;
         let address = format!("{scheme}://{}", server.address());
         supervisor::tell_ready(&format!("serving on {address}"));
         note(format_args!("listening on {address}"));
         if let Some(address) = server.admin_address() {
             note(format_args!("health and metrics on http://{address}"));
         }
-        note_start(&args.store.store, store_of_notes.as_ref(), &address).await;
+        note_start(args, &server, &address).await;
         note(format_args!(
             "memory budget {} MiB, without the page caches of the store; up to {connections} \
              connections",
-            args.limits.memory_budget >> 20
+            args.settings.limits.memory_budget >> 20
         ));
-        if std::io::stderr().is_terminal() {
-            let public = args.links.public_url.as_ref().map(ToString::to_string);
-            note_console(&args.store.store, store_of_notes.as_ref(), &public.unwrap_or(address))
-                .await;
+        args.starter.tell_ready(&address, account.as_ref(), printer)?;
+        tokio::select! {
+            () = signals.wait() => {}
+            () = parent => {}
         }
-        signals.wait().await;
         supervisor::tell_stopping();
         server.stop().await?;
         Ok(Done::Good)
     })
 }
 
-/// Says in one line the version, the store and the address.
-async fn note_start(location: &StoreLocation, store: &dyn Store, address: &str) {
-    let version = env!("CARGO_PKG_VERSION");
-    let domains = store.domains().await.map_or(0, |domains| domains.len());
-    let what = if domains == 1 { "domain" } else { "domains" };
-    note(format_args!("caseload {version} serves {location} with {domains} {what} on {address}"));
-    tracing::info!(version, store = %location, domains, address, "the server has started");
+/// Opens the store and starts to serve it.
+async fn start(
+    args: &ServeArgs,
+    passed: PassedSockets,
+    tls: Option<Tls>,
+    connections: usize,
+) -> Result<(Server, Option<Account>), Failure> {
+    let store = if args.test.ephemeral {
+        None
+    } else {
+        let patience = Duration::from_secs(args.settings.store_wait);
+        Some(open_for_server(&args.settings.store.store, patience).await?)
+    };
+    let listeners =
+        passed.listeners(&args.settings.listen, args.settings.admin_listen.as_deref()).await?;
+    let mut config = args.settings.limits.config(connections);
+    args.settings.links.add_to(&mut config);
+    config.tls = tls;
+    config.is_test_server = args.test.ephemeral;
+    config.has_admin_address = listeners.1.is_some();
+    let services = ServiceConfig {
+        lease: Duration::from_secs(args.settings.lease),
+        keep_changes: Some(args.settings.limits.keep_changes).filter(|kept| !kept.is_zero()),
+        webhook_addresses: config.webhook_addresses,
+        is_test_server: args.test.ephemeral,
+    };
+    if let Some(store) = store {
+        return Ok((Server::start(store, listeners, config, services)?, None));
+    }
+    let (server, account) = test_server::start(&args.test, listeners, config, services).await?;
+    Ok((server, Some(account)))
 }
 
-/// Says which command prints a link to the console of the server at `url`.
-async fn note_console(location: &StoreLocation, store: &dyn Store, url: &str) {
+/// Says in one line the version, the store and the address. On a terminal it says which command
+/// prints a link to the console, too.
+async fn note_start(args: &ServeArgs, server: &Server, address: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    let location = &args.settings.store.store;
+    let Some(store) = server.store().filter(|_| !args.test.ephemeral) else {
+        note(format_args!("caseload {version} serves a store that ends with it, on {address}"));
+        return;
+    };
     let domains = store.domains().await.unwrap_or_default();
-    let domain = if let [domain] = &domains[..] { domain.name.as_str() } else { "NAME" };
-    note(format_args!("a link to the console: {}", next_link(domain, url, location)));
+    let count = domains.len();
+    let what = if count == 1 { "domain" } else { "domains" };
+    note(format_args!("caseload {version} serves {location} with {count} {what} on {address}"));
+    tracing::info!(version, store = %location, domains = count, address, "the server has started");
+    if std::io::stderr().is_terminal() {
+        let public = args.settings.links.public_url.as_ref().map(ToString::to_string);
+        let url = public.unwrap_or_else(|| address.to_owned());
+        let domain = if let [domain] = &domains[..] { domain.name.as_str() } else { "NAME" };
+        note(format_args!("a link to the console: {}", next_link(domain, &url, location)));
+    }
 }
 
 #[cfg(test)]

@@ -38,5 +38,6 @@ mod serve;
 mod sizes;
 mod status;
 mod supervisor;
+mod test_server;
 mod tls;
 mod upgrade;

@@ -8,7 +8,6 @@ mod report;
 mod steps;
 
 use std::io;
-use std::time::Duration;
 
 use caseload_api::ApiConfig;
 use caseload_client::Client;
@@ -27,7 +26,7 @@ use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
 use crate::samples::apps;
 use crate::secret::random_bytes;
-use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads, try_bind};
+use crate::server::{Server, ServiceConfig, StopSignals, bind, on_threads, try_bind};
 use crate::store::{STORE_HELP, parse_store};
 use crate::tls::InClearArg;
 
@@ -74,12 +73,8 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         let (domain, key) = prepare(store.as_ref()).await?;
         let console_store = store.clone();
         let (listener, port_taken) = listen(&args.listen).await?;
-        let server = Server::start(
-            store,
-            (listener, None),
-            ApiConfig::default(),
-            (Duration::from_secs(LEASE_SECONDS), None),
-        )?;
+        let server =
+            Server::start(store, (listener, None), ApiConfig::default(), ServiceConfig::default())?;
         let url = format!("http://{}", server.address());
         let client = Client::new(&url, DOMAIN, &key)?;
         report::opening(printer, &args.store, &url, port_taken.then_some(&*args.listen))?;

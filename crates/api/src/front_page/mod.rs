@@ -23,8 +23,9 @@ const SUMMARY: &str =
     "A server for support-desk data: bulk actions on end-user profiles, and issues.";
 
 /// The pages of the documentation, by name.
-const PAGES: [(&str, &str); 6] = [
+const PAGES: [(&str, &str); 7] = [
     ("how-do-i.md", include_str!("../../../../docs/how-do-i.md")),
+    ("testing.md", include_str!("../../../../docs/testing.md")),
     ("console.md", include_str!("../../../../docs/console.md")),
     ("api.md", include_str!("../../../../docs/api.md")),
     ("program.md", include_str!("../../../../docs/program.md")),

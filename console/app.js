@@ -13,6 +13,7 @@ import {
   noticeArea,
   pressMain,
   refused,
+  testServer,
   themes,
 } from "./ui.js";
 import { fill, h } from "./view.js";
@@ -260,6 +261,7 @@ function shell() {
       },
       "Skip to the content",
     ),
+    has("test-server") && testServer(),
     h(
       "header",
       null,
@@ -288,11 +290,8 @@ function shell() {
 }
 
 function toolsOf() {
-  const tool = (
-    /** @type {string} */ label,
-    /** @type {string} */ key,
-    /** @type {()=>any} */ work,
-  ) =>
+  /** @param {string} label @param {string} key @param {()=>any} work */
+  const tool = (label, key, work) =>
     button([label, h("kbd", { "aria-hidden": "true" }, key)], work, {
       class: "plain",
       "aria-keyshortcuts": key,

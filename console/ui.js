@@ -45,6 +45,14 @@ export function button(
 const notices = h("div", { class: "notices", role: "status", "aria-live": "polite" });
 export const noticeArea = notices;
 
+/** The line of a test server, so that a person does not take its records for real ones. */
+export const testServer = () =>
+  h(
+    "section",
+    { class: "test-server", "aria-label": "Test server" },
+    "Test server: everything here ends with this server.",
+  );
+
 /** Shows a short notice. */
 export function notice(/** @type {any} */ text, kind = "") {
   const element = h(

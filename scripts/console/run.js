@@ -22,6 +22,7 @@ import { settings } from "./flows/settings.js";
 import { shell } from "./flows/shell.js";
 import { tasks } from "./flows/tasks.js";
 import { tenTasks } from "./flows/ten_tasks.js";
+import { testServer } from "./flows/test_server.js";
 import { webhooks } from "./flows/webhooks.js";
 import { words } from "./flows/words.js";
 import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
@@ -53,7 +54,7 @@ const GROUPS = {
     ...webhooks,
     ...tenTasks,
   ],
-  reads: [...first, ...long, ...exports, ...overview, ...shell, ...words, ...looks],
+  reads: [...first, ...long, ...exports, ...overview, ...shell, ...testServer, ...words, ...looks],
   times,
 };
 const [group, only] = process.argv.slice(2);

@@ -1,7 +1,7 @@
-// A server of the program under test, with a store of its own, and calls of its API with a key; and
-// the demo.
+// A server of the program under test, with a store of its own, and calls of its API with a key; a
+// test server, whose store ends with it; and the demo.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -120,6 +120,39 @@ export class Server {
   async task(family, action, lines, options) {
     const made = await this.send(family, action, lines, options);
     return this.call("GET", `v2/acme/${family}/bulk_actions/${made.task_id}?wait=60`);
+  }
+}
+
+/** A test server, which begins with these issues. */
+export class TestServer {
+  constructor(issues) {
+    this.folder = mkdtempSync(join(tmpdir(), "caseload-test-server-"));
+    this.seed = join(this.folder, "issues.jsonl");
+    writeFileSync(this.seed, issues.map((issue) => JSON.stringify(issue)).join("\n"));
+  }
+  /** Takes the address and the key from the line that it prints when it is ready. */
+  async start() {
+    const listen = ["--listen", "127.0.0.1:0", "--ready-json"];
+    const args = ["serve", "--ephemeral", ...listen, "--seed", this.seed];
+    this.process = spawn(program, args, { env: clean, stdio: ["ignore", "pipe", "pipe"] });
+    this.ended = new Promise((resolve) => this.process.once("exit", resolve));
+    let log = "";
+    this.process.stderr.on("data", (piece) => (log += piece));
+    const line = await new Promise((resolve, reject) => {
+      let said = "";
+      this.process.stdout.on("data", (piece) => {
+        said += piece;
+        if (said.includes("\n")) resolve(said);
+      });
+      this.ended.then(() => reject(new Error(`the test server did not start: ${log}`)));
+    });
+    const { url, key } = JSON.parse(line);
+    Object.assign(this, { url, key });
+  }
+  async close() {
+    this.process.kill("SIGTERM");
+    await this.ended;
+    rmSync(this.folder, { recursive: true });
   }
 }
 

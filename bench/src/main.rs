@@ -16,6 +16,7 @@ mod people;
 mod postgres;
 mod profiles;
 mod raw;
+mod test_servers;
 mod upserts;
 
 use anyhow::{Result, bail};
@@ -46,6 +47,7 @@ usage:
                                reading it, a follower, a webhook, and 1,000 waiting followers
   bench erasure [TASKS]        erasures among TASKS times 10,000 issues and as many profiles, and
                                how they slow small writes
+  bench test-servers           servers for tests: start, reset, and the memory of 50
   bench capacity [ROUNDS]      the cost of each call on PostgreSQL, and on a coordinator with one
                                and two workers of the extension Citus, which must be installed";
 
@@ -68,6 +70,7 @@ async fn main() -> Result<()> {
             changes::measure(tasks, args.get(2).map_or(Ok(5), |text| text.parse())?).await
         }
         Some("erasure") => erasure::measure(rounds(10)?).await,
+        Some("test-servers") => test_servers::measure(),
         Some("memory") => memory::measure().await,
         Some("issues-store") => {
             let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };

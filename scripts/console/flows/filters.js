@@ -132,7 +132,7 @@ export const filters = [
     "a search acts while one types, and leaves the focus, the caret and the way back",
     async ({ server, open }) => {
       const page = await open({ path: "overview" });
-      await page.locator(".bars").waitFor();
+      await page.locator(".bars").first().waitFor();
       await keys(page, "g", "i");
       const all = await total(server);
       await settled(page, all);

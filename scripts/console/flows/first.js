@@ -31,6 +31,7 @@ export const first = [
       await page.getByText("all in; 9 left.").waitFor();
       await keys(page, "g", "p");
       await title(page, "People");
+      await page.locator("main:not([aria-busy]) .person-row").first().waitFor();
       await keys(page, "/");
       await page.keyboard.type("okafor");
       await page.keyboard.press("Enter");

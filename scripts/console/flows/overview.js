@@ -216,16 +216,24 @@ export const overview = [
     async ({ open }) => {
       const page = await open({ path: "exports" });
       await title(page, "Exports");
-      const asked = [];
+      // On a slow machine, the overview asks some of them again before it is whole.
+      const asked = new Set();
       page.on(
         "request",
-        (request) => /\/(v1|v2|readyz)/.test(request.url()) && asked.push(request),
+        (request) => /\/(v1|v2|readyz)/.test(request.url()) && asked.add(request.url()),
       );
+      // Until the first ones are answered, nothing below is asked for.
+      let answer = () => {};
+      const answered = new Promise((resolve) => (answer = resolve));
+      await page.route(/\/(v1|v2)\//, (route) => answered.then(() => route.continue()));
       await page.goto(`${page.url().split("#")[0]}#/overview`);
       await title(page, "Overview");
-      const first = asked.length;
+      await page.waitForTimeout(500);
+      const first = asked.size;
+      answer();
       await whole(page);
-      assert.ok(first <= 11 && asked.length <= 14, `${first}, ${asked.length} calls`);
+      const said = `${first}, ${asked.size} calls`;
+      assert.ok(first > 0 && first <= 11 && first < asked.size && asked.size <= 14, said);
     },
   ],
   ...[390, 1280, 2560].flatMap((width) =>

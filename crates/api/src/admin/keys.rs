@@ -2,8 +2,7 @@
 //! one answer and nowhere else: the store has its hash. A key can make others up to its own access.
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::key::Access;
@@ -17,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::fields::AdminFields;
 use super::origin;
 use crate::http::auth::Caller;
+use crate::http::path_id::PathId;
 use crate::http::problem::Problem;
 use crate::http::random::{hex, random_bytes};
 use crate::state::AppState;
@@ -24,7 +24,7 @@ use crate::state::AppState;
 /// The fields of a new key.
 pub(crate) const KEY_FIELDS: [&str; 3] = ["name", "access", "expires_at"];
 /// Prefix of every key, so that scanners can find leaked ones.
-const KEY_PREFIX: &str = "caseload_";
+pub(crate) const KEY_PREFIX: &str = "caseload_";
 
 /// `GET /v1/{domain}/keys`
 pub(crate) async fn list_keys(
@@ -101,10 +101,9 @@ fn expiry(fields: &mut AdminFields, now: UnixMillis) -> Option<UnixMillis> {
 pub(crate) async fn revoke_key(
     State(state): State<AppState>,
     caller: Caller,
-    path: Result<Path<(String, String)>, PathRejection>,
+    PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     caller.require(Access::Admin, "revoking a key")?;
-    let id = path.map(|Path((_, id))| id).unwrap_or_default();
     if !state.store.revoke_key(caller.domain_id, &id, origin(&caller, state.clock.now())).await? {
         let detail = "the domain has no key with that id; GET /keys lists the keys";
         return Err(Problem::new(ErrorCode::NotFound, detail));

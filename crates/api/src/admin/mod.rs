@@ -22,7 +22,7 @@ pub(crate) use creation::{AGENT_FIELDS, APP_FIELDS, QUEUE_FIELDS};
 pub(crate) use creation::{create_agent, create_app, create_queue};
 #[cfg(test)]
 pub(crate) use keys::KEY_FIELDS;
-pub(crate) use keys::{create_key, list_keys, revoke_key};
+pub(crate) use keys::{KEY_PREFIX, create_key, list_keys, revoke_key};
 #[cfg(test)]
 pub(crate) use settings::SETTINGS_FIELDS;
 pub(crate) use settings::{edit_settings, get_settings};

@@ -2,8 +2,7 @@
 //! its secret have it, and no other answer.
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequestParts, Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::change::{ChangeAction, LogPlace, Resource, parse_place};
 use caseload_model::error_code::ErrorCode;
@@ -14,31 +13,17 @@ use caseload_model::webhook::{
 };
 use caseload_store::{CreateWebhook, EditWebhook, OfWebhook, StoreError, Webhook};
 use http::StatusCode;
-use http::request::Parts;
 use serde_json::{Value, json};
 
 use super::fields::AdminFields;
 use super::origin;
 use crate::changes::position_of;
 use crate::http::auth::Caller;
+use crate::http::path_id::PathId;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 use crate::http::random::{random_bytes, random_u64};
 use crate::state::AppState;
-
-/// The id of a webhook in the path.
-pub(crate) struct WebhookId(String);
-
-impl FromRequestParts<AppState> for WebhookId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let path: Result<Path<(String, String)>, PathRejection> =
-            Path::from_request_parts(parts, state).await;
-        // A path that cannot be read is that of no webhook.
-        Ok(Self(path.map(|Path((_, id))| id).unwrap_or_default()))
-    }
-}
 
 /// `GET /v1/{domain}/webhooks`
 pub(crate) async fn list_webhooks(
@@ -78,7 +63,7 @@ pub(crate) async fn create_webhook(
 pub(crate) async fn get_webhook(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
 ) -> Result<Json<Value>, Problem> {
     caller.require(Access::Admin, "reading a webhook")?;
     let found = state.store.webhook(caller.domain_id, &id).await?;
@@ -89,7 +74,7 @@ pub(crate) async fn get_webhook(
 pub(crate) async fn edit_webhook(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     let fields = AdminFields::all(&state, &caller, "changing a webhook", request).await?;
@@ -104,7 +89,7 @@ pub(crate) async fn edit_webhook(
 pub(crate) async fn delete_webhook(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     caller.require(Access::Admin, "deleting a webhook")?;
     state.store.delete_webhook(of(&state, &caller, id.clone())).await.map_err(known)?;
@@ -116,7 +101,7 @@ pub(crate) async fn delete_webhook(
 pub(crate) async fn rotate_secret(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
 ) -> Result<Json<Value>, Problem> {
     caller.require(Access::Admin, "rotating a secret")?;
     let secret = Secret::new(random_bytes::<SECRET_BYTES>()?.to_vec());
@@ -130,7 +115,7 @@ pub(crate) async fn rotate_secret(
 pub(crate) async fn test_webhook(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     caller.require(Access::Admin, "testing a webhook")?;
     state.store.test_webhook(of(&state, &caller, id)).await.map_err(known)?;
@@ -141,7 +126,7 @@ pub(crate) async fn test_webhook(
 pub(crate) async fn replay_webhook(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
     query: QueryPairs,
 ) -> Result<Json<Value>, Problem> {
     caller.require(Access::Admin, "replaying a webhook")?;
@@ -177,7 +162,7 @@ fn replay_from(query: &QueryPairs) -> Result<LogPlace, Problem> {
 pub(crate) async fn list_deliveries(
     State(state): State<AppState>,
     caller: Caller,
-    WebhookId(id): WebhookId,
+    PathId(id): PathId,
 ) -> Result<Json<Value>, Problem> {
     caller.require(Access::Admin, "listing deliveries")?;
     let deliveries = state.store.deliveries(caller.domain_id, &id).await.map_err(known)?;

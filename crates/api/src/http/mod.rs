@@ -22,6 +22,7 @@ pub(crate) mod log_limiter;
 pub(crate) mod memory;
 pub(crate) mod middleware;
 pub(crate) mod minimum_rate;
+pub(crate) mod path_id;
 pub(crate) mod peer;
 pub(crate) mod problem;
 pub(crate) mod query;

@@ -12,6 +12,8 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::admin::KEY_PREFIX;
+
 /// The most bytes of a body that are recorded.
 const BODY_BYTES_MAX: usize = 64 << 10;
 /// The most calls and bytes of bodies that are recorded.
@@ -19,8 +21,7 @@ const CALLS_MAX: usize = 10_000;
 const BYTES_MAX: usize = 64 << 20;
 /// The text in place of a key.
 const BLOT: &str = "[key]";
-/// The prefix of the keys that the program makes, and the hexadecimal digits after it.
-const KEY_PREFIX: &str = "caseload_";
+/// The hexadecimal digits of a key that the server makes, after its prefix.
 const KEY_DIGITS: usize = 64;
 /// Headers that are credentials.
 const CREDENTIALS: [HeaderName; 3] =

@@ -4,8 +4,7 @@
 pub(crate) mod openapi;
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequestParts, Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::ParameterFault;
@@ -14,12 +13,12 @@ use caseload_model::named_view::{NewView, ViewEdit, ViewScope};
 use caseload_model::spelling::same_name;
 use caseload_store::{CreateView, NamedView, OfView, StoreError};
 use http::StatusCode;
-use http::request::Parts;
 use serde_json::{Value, json};
 
 use crate::http::auth::Caller;
 use crate::http::form::{self, NoFiles};
 use crate::http::format::SHORT_LIST_BYTES;
+use crate::http::path_id::PathId;
 use crate::http::problem::{Fault, Problem};
 use crate::http::query::QueryPairs;
 use crate::http::random::{hex, random_bytes};
@@ -27,20 +26,6 @@ use crate::state::AppState;
 
 /// The memory of a list: all views with the longest queries, and the answer that is made of them.
 const LIST_BYTES: usize = 3 * SHORT_LIST_BYTES;
-
-/// The id of a view in the path.
-pub(crate) struct ViewId(String);
-
-impl FromRequestParts<AppState> for ViewId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let path: Result<Path<(String, String)>, PathRejection> =
-            Path::from_request_parts(parts, state).await;
-        // A path that cannot be read is that of no view.
-        Ok(Self(path.map(|Path((_, id))| id).unwrap_or_default()))
-    }
-}
 
 /// `GET /v1/{domain}/views`
 pub(crate) async fn list(
@@ -79,7 +64,7 @@ pub(crate) async fn create(
 pub(crate) async fn edit(
     State(state): State<AppState>,
     caller: Caller,
-    ViewId(id): ViewId,
+    PathId(id): PathId,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     require_access(&state, &caller, &id, "changing a view of the domain").await?;
@@ -92,7 +77,7 @@ pub(crate) async fn edit(
 pub(crate) async fn delete(
     State(state): State<AppState>,
     caller: Caller,
-    ViewId(id): ViewId,
+    PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     require_access(&state, &caller, &id, "deleting a view of the domain").await?;
     state.store.delete_view(of(&state, &caller, id)).await.map_err(known)?;

@@ -1,5 +1,5 @@
-// Charts: bars and columns as plain SVG that leads to the lists of what it counts, with the same
-// numbers as a table for those who read rather than look. Sums and ranges are made elsewhere.
+// Charts: bars and columns as plain SVG that leads to the lists of the counted issues, with the
+// same numbers as a table for those who read rather than look. Sums and ranges are made elsewhere.
 import { compact, count } from "./format.js";
 import { table } from "./ui.js";
 import { h } from "./view.js";

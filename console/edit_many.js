@@ -1,4 +1,4 @@
-// The dialog of an edit of many issues: what is to change, and what that does to the issues as they
+// The dialog of an edit of many issues: the fields to change, and the effect on the issues as they
 // are now, with all that is lost. The edit itself is elsewhere.
 import { call, v1 } from "./api.js";
 import { UNASSIGNED, summaryOf, tagsIn } from "./edit_plan.js";
@@ -105,7 +105,7 @@ class EditForm {
     const tags = how && (how === "replace" || list.length) ? { how, list } : null;
     return { status: this.status.value, assignee: this.assignee.value, tags };
   }
-  /** What is to change, in words. */
+  /** The changes in words. */
   get words() {
     const { status, assignee, tags } = this.edit;
     const list = tags?.list.map((tag) => short(tag, TAG_CHARS)).join(", ") || "none";
@@ -121,7 +121,7 @@ class EditForm {
       .filter(Boolean)
       .join("; ");
   }
-  /** What was chosen, for the button. */
+  /** The choice, for the button. */
   async chosen() {
     const { edit, words } = this;
     if (this.how.value && !edit.tags) throw new Error("Write the tags, with commas between them.");
@@ -216,7 +216,7 @@ class EditForm {
 const changeOf = (/** @type {number} */ n, /** @type {number} */ all) =>
   `${count(n)} of ${things(all, "issue")} ${n === 1 ? "changes" : "change"}`;
 
-/** What an edit overwrites, loudly. @param {ReturnType<typeof summaryOf>} sum @param {Edit} edit */
+/** The overwritten values, loudly. @param {ReturnType<typeof summaryOf>} sum @param {Edit} edit */
 function lossOf({ gone, overwritten }, { tags }) {
   const lost = tags?.how === "replace" ? gone.all : [];
   const owners = overwritten.all;

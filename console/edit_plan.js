@@ -1,9 +1,9 @@
-// What an edit of many issues does to each of them, as the server does it: the values before and
-// after, their numbers, what is lost, and the calls that take it back. It calls nothing.
+// The effect of an edit of many issues on each of them, as the server does it: the values before
+// and after, their numbers, the lost ones, and the calls that undo it. It calls nothing.
 import { wordsOf } from "./format.js";
 
 /**
- * What is to change. Fields that stay are empty; `tags` is null if the tags stay.
+ * The changes. Fields that stay are empty; `tags` is null if the tags stay.
  * @typedef {{status:string, assignee:string, tags:{how:string, list:string[]}|null}} Edit
  * @typedef {{state:string, assignee_id:string, tags:string[]}} Values
  * @typedef {Partial<Values>} Some
@@ -100,7 +100,7 @@ class Counts {
 }
 
 /**
- * What an edit does to issues, in numbers. `names` has the agents by id.
+ * The effect of an edit on issues, in numbers. `names` has the agents by id.
  * @param {Read[]} issues @param {Edit} edit @param {Record<string, string>} names
  */
 export function summaryOf(issues, edit, names = {}) {

@@ -1,6 +1,6 @@
 // An edit of many issues at work, or its undo: some issues at a time, so that it has a progress and
 // can be stopped, and one issue that is refused does not stop the others. A call whose answer is
-// lost is repeated under its key, so that each issue is edited once. What is shown is elsewhere.
+// lost is repeated under its key, so that each issue is edited once. It shows nothing.
 import { call, has, query, v1 } from "./api.js";
 import {
   FIELDS,
@@ -82,7 +82,7 @@ const ofSome = (/** @type {any} */ { status, code, errors }) =>
 
 /** What both kinds of work have in common. */
 export class Work {
-  /** @param {any} record what is shown and stored @param {()=>void} changed */
+  /** @param {any} record is shown and stored @param {()=>void} changed */
   constructor(record, changed) {
     this.record = record;
     this.changed = changed;
@@ -183,7 +183,7 @@ export class Work {
 }
 
 /**
- * What a call changed: from the log of changes, and what is not there from the issues themselves.
+ * The changes of a call: from the log of changes, and from the issues themselves if it lacks some.
  * @param {Sent} sent @returns {Promise<Effect[]>}
  */
 async function effectsOf(sent) {

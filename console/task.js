@@ -92,6 +92,8 @@ class RecordScreen {
       h("summary", null, "As JSON"),
       this.shownJson,
     );
+    /** The parts below the findings appear with them: they would jump if those came later. */
+    this.below = h("div", { hidden: this.over }, this.rest, this.json);
   }
   parts() {
     return [
@@ -101,8 +103,7 @@ class RecordScreen {
       this.sent,
       this.actions,
       this.findings,
-      this.rest,
-      this.json,
+      this.below,
     ];
   }
   get path() {
@@ -296,8 +297,13 @@ class RecordScreen {
       : await work();
     if (made) this.go(screenOf(made));
   }
-  /** What became of the entries, or would become of them, with faults and warnings in groups. */
+  /** Shows what became of the entries, and then what the screen has below that. */
   async showEnd() {
+    await this.showFindings().finally(() => (this.below.hidden = false));
+    await this.followSent();
+  }
+  /** What became of the entries, or would become of them, with faults and warnings in groups. */
+  async showFindings() {
     const { record, signal } = this;
     const { action, dry_run: dry, counts, repeat_of: repeat } = record;
     const family = familyOf(action);
@@ -328,7 +334,6 @@ class RecordScreen {
       changesView(found),
     );
     this.draw(record);
-    await this.followSent();
   }
   /** What became of mended entries that were sent, until all of it is over. */
   async followSent() {

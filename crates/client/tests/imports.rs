@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -22,7 +22,8 @@ const IMPORT: &str = concat!(
 
 fn answer(status: &str, headers: &str) -> String {
     let length = IMPORT.len();
-    format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{IMPORT}")
+    let headers = format!("{headers}Connection: close\r\nContent-Length: {length}");
+    format!("HTTP/1.1 {status}\r\n{headers}\r\n\r\n{IMPORT}")
 }
 
 /// A server that gives these answers, one on each connection, and returns the requests.
@@ -34,6 +35,10 @@ fn server(answers: Vec<String>) -> (Client, JoinHandle<Vec<String>>) {
             let (mut stream, _) = listener.accept().unwrap();
             let request = whole_request(&mut stream);
             stream.write_all(answer.as_bytes()).unwrap();
+            // The end of a body in chunks follows its last boundary. Unread bytes would make the
+            // system reset the connection, and the client might lose the answer.
+            stream.shutdown(Shutdown::Write).unwrap();
+            _ = stream.read_to_end(&mut Vec::new());
             request
         };
         answers.into_iter().map(give).collect()

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::process::{Child, Output, Stdio};
 
 use caseload_teststore::on_each_store;
@@ -332,6 +332,9 @@ fn scripted(answers: Vec<String>) -> (String, std::thread::JoinHandle<Vec<String
             }
             requests.push(String::from_utf8_lossy(&request).into_owned());
             stream.write_all(answer.as_bytes()).unwrap();
+            // Unread bytes would make the system reset the connection, and the answer with it.
+            stream.shutdown(Shutdown::Write).unwrap();
+            _ = stream.read_to_end(&mut Vec::new());
         }
         requests
     });

@@ -39,23 +39,62 @@ impl Copies {
         Self(Mutex::new(receiver))
     }
 
+    /// The next copy. Copies that failed while they waited, say on a full disk, are passed over:
+    /// the last of these tries begins after this call.
     pub(super) async fn next(&self) -> Result<Copy, StoreError> {
-        let next = self.0.lock().await.recv().await;
+        let mut copies = self.0.lock().await;
+        let mut next = None;
+        for _ in 0..WAITING + 2 {
+            next = copies.recv().await;
+            if !matches!(next, Some(Err(_))) {
+                break;
+            }
+        }
         next.unwrap_or_else(|| Err(StoreError::Unavailable("the server ends".to_owned())))
     }
 }
 
 async fn copy(folder: &Path, first: &Path, number: u64) -> Result<Copy, StoreError> {
-    let (folder, first) = (folder.to_owned(), first.to_owned());
-    let copied = tokio::task::spawn_blocking(move || {
-        let folder = inside(&folder, &number.to_string())?;
-        std::fs::copy(first, folder.join(DATABASE))?;
-        Ok::<_, std::io::Error>(folder)
-    });
     let failed = |reason: &dyn std::fmt::Display| {
         StoreError::Unavailable(format!("the first state could not be copied: {reason}"))
     };
-    let folder = copied.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
-    let location = StoreLocation::Sqlite(folder.join(DATABASE));
-    Ok((caseload_location::open(&location, OpenMode::Ephemeral).await?, folder))
+    let folder = inside(folder, &number.to_string()).map_err(|error| failed(&error))?;
+    let (first, database) = (first.to_owned(), folder.join(DATABASE));
+    let location = StoreLocation::Sqlite(database.clone());
+    let copied = tokio::task::spawn_blocking(move || std::fs::copy(first, database)).await;
+    let opened = match copied {
+        Ok(Ok(_)) => caseload_location::open(&location, OpenMode::Ephemeral).await,
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(error) => Err(failed(&error)),
+    };
+    if opened.is_err() {
+        // On a full disk, the part that was written would take room from the next try.
+        _ = std::fs::remove_dir_all(&folder);
+    }
+    Ok((opened?, folder))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_copy_that_failed_earlier_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = folder.path().join("first.db");
+        let copies = Copies::start(folder.path(), &first);
+        let failed = copies.next().await.map(drop).unwrap_err().to_string();
+        assert!(failed.contains("could not be copied"), "{failed}");
+        while copies.0.lock().await.len() < WAITING {
+            tokio::task::yield_now().await;
+        }
+        let location = StoreLocation::Sqlite(first);
+        let store = caseload_location::open(&location, OpenMode::Ephemeral).await.unwrap();
+        store.close().await.unwrap();
+        let (_, copied) = copies.next().await.unwrap();
+        assert!(copied.join(DATABASE).exists());
+        assert!(!folder.path().join("1").exists(), "the rest of a failed copy stays");
+    }
 }

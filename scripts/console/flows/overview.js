@@ -129,7 +129,7 @@ export const overview = [
       await page.getByRole("button", { name: "Show" }).click();
       await page.waitForURL(/#\/overview\?since=2024-05-09&until=2024-06-07&zone=UTC$/);
       await page.getByRole("heading", { name: /Created by day/ }).waitFor();
-      assert.equal(await page.evaluate(() => document.activeElement.textContent), "Show");
+      await page.waitForFunction(() => document.activeElement?.textContent === "Show");
       await page.getByText("created from 9 May to 7 June 2024").waitFor();
       await page.reload();
       await page.getByText("created from 9 May to 7 June 2024").waitFor();

@@ -264,6 +264,7 @@ class ActivityScreen {
     const next = new URLSearchParams(this.params);
     if (value) next.set(name, value);
     else next.delete(name);
+    this.params = next; // Another filter may be chosen before the list of this one is there.
     this.go(`activity${next.size ? `?${next}` : ""}`);
   }
 }

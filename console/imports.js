@@ -54,6 +54,7 @@ class ImportsScreen {
     if (name !== "page") next.delete("page");
     if (value) next.set(name, value);
     else next.delete(name);
+    this.params = next; // Another filter may be chosen before the list of this one is there.
     this.go(`imports${next.size ? `?${next}` : ""}`);
   }
   async draw() {

@@ -134,6 +134,7 @@ export class IssueBar {
       if (text) next.set("text", text);
       else next.delete("text");
     }
+    this.params = next; // Another filter may be chosen before the list of this one is there.
     this.go(next);
   }
   async choose(name = "") {

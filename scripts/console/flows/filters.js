@@ -155,6 +155,31 @@ export const filters = [
     },
   ],
   [
+    "two filters that are chosen before a list is there both count",
+    async ({ open }) => {
+      const lists = {
+        issues: { State: ["state", "resolved"], Order: ["sort", "update-time desc"] },
+        imports: { Action: ["action", "import_issues"], Outcome: ["outcome", "succeeded"] },
+        activity: { "Kind of record": ["kind", "issue"], Action: ["action", "updated"] },
+      };
+      for (const [list, filters] of Object.entries(lists)) {
+        const page = await open({ path: list });
+        for (const label of Object.keys(filters)) await page.getByLabel(label).waitFor();
+        const wanted = new URLSearchParams(Object.values(filters));
+        // Both in one turn of the browser, which tells of the first address only after it.
+        await page.evaluate((chosen) => {
+          for (const [label, [, value]] of chosen) {
+            const box = document.querySelector(`select[aria-label="${label}"]`);
+            box.value = value;
+            box.dispatchEvent(new Event("change"));
+          }
+        }, Object.entries(filters));
+        await page.waitForURL(/[?]/);
+        assert.equal(new URL(page.url()).hash, `#/${list}?${wanted}`);
+      }
+    },
+  ],
+  [
     "what an address has that cannot be used is named, and removed by a button",
     async ({ server, open }) => {
       const page = await open({ path: "issues?colour=red&state=new,closed&since=soon" });

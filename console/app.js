@@ -16,7 +16,7 @@ import {
   testServer,
   themes,
 } from "./ui.js";
-import { fill, h } from "./view.js";
+import { fill, h, update } from "./view.js";
 
 /** The screens: key of `g`, title, module, and whether this server and this key have it. */
 const SCREENS = named(
@@ -217,19 +217,20 @@ addEventListener("keydown", () => (root.dataset.by = "keys"), true);
 addEventListener("pointerdown", () => delete root.dataset.by, true);
 
 function drawNav(/** @type {string} */ current) {
-  fill(
-    nav,
-    Object.entries(SCREENS)
-      .filter(([, [, , , shown]]) => shown())
-      .map(([name, [key, title]]) => [
-        h(
-          "a",
-          { href: `#/${name}`, "aria-current": name === current && "page" },
-          title,
-          h("kbd", { "aria-hidden": "true" }, `g ${key}`),
-        ),
-        has("views") && views?.linksOf(name, route().params.get("view")),
-      ]),
+  const screens = Object.entries(SCREENS).filter(([, [, , , shown]]) => shown());
+  const stored = has("views") ? views : null;
+  const view = route().params.get("view");
+  const known = [screens.map(([name]) => name), current, view, stored?.known()];
+  update(nav, known, () =>
+    screens.map(([name, [key, title]]) => [
+      h(
+        "a",
+        { href: `#/${name}`, "aria-current": name === current && "page" },
+        title,
+        h("kbd", { "aria-hidden": "true" }, `g ${key}`),
+      ),
+      stored?.linksOf(name, view),
+    ]),
   );
 }
 

@@ -8,7 +8,7 @@ import { filtersOf as issueFilters } from "./issue_filters.js";
 import { named } from "./json.js";
 import { filtersOf as peopleFilters } from "./people.js";
 import { bar, button, copy, field, head, input, save, select } from "./ui.js";
-import { fill, h } from "./view.js";
+import { fill, h, update } from "./view.js";
 
 const REDRAW_MS = 500;
 const code = (/** @type {string} */ text) => h("code", null, text);
@@ -258,8 +258,15 @@ class ExportsScreen {
     ];
   }
   drawMine() {
-    const rows = downloads.map((one) => downloadRow(one, () => this.drawMine()));
-    fill(this.mine, rows.length > 0 && h("h2", null, "Exports of this page"), rows);
+    // What is left of one that runs is said by the clock.
+    const known = downloads.map(({ list, state, records, bytes, problem, blob, file }) => [
+      [list.name, list.total, state, records, bytes, problem, Boolean(blob), Boolean(file)],
+      state === "running" && Date.now(),
+    ]);
+    update(this.mine, known, () => [
+      known.length > 0 && h("h2", null, "Exports of this page"),
+      downloads.map((one) => downloadRow(one, () => this.drawMine())),
+    ]);
   }
 }
 

@@ -4,7 +4,7 @@ import { STATE_OPTIONS, short } from "./format.js";
 import { FILTERS, SORTS, chipsOf, meaningOf, sortOf } from "./issue_filters.js";
 import { nameIn, namesOf } from "./issue_names.js";
 import { button, input, refused, select } from "./ui.js";
-import { fill, h } from "./view.js";
+import { fill, h, update } from "./view.js";
 
 /** So long after the last key a search begins by itself. */
 const QUIET_MS = 300;
@@ -78,10 +78,8 @@ export class IssueBar {
   drawChips() {
     const name = (/** @type {string} */ filter, /** @type {string} */ value) =>
       nameIn(this.names[FILTERS[filter].group ?? ""], filter, value);
-    fill(
-      this.chips,
-      chipsOf(this.params, name).map((chip) => this.chip(chip)),
-    );
+    const chips = chipsOf(this.params, name);
+    update(this.chips, chips, () => chips.map((chip) => this.chip(chip)));
   }
   /** A filter that is set, and the button that removes it. */
   chip(/** @type {import("./issue_filters.js").Chip} */ { name, text, value, open }) {

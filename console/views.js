@@ -74,6 +74,9 @@ export const addressOf = (/** @type {View} */ { id, list, query }) =>
 /** The address of a view by its number in the navigation, the first one is 1. */
 export const placeOf = (/** @type {number} */ n) => views[n - 1] && addressOf(views[n - 1]);
 
+/** The views and their counts, as the links show them. */
+export const known = () => [views, [...counts]];
+
 /** The links to the views of a list. @param {string} list @param {string|null} current an id */
 export const linksOf = (list, current) =>
   views

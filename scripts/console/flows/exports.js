@@ -123,6 +123,23 @@ export const exports = [
     },
   ],
   [
+    "a button of an export is pressed for longer than a redraw takes to come",
+    async ({ open }) => {
+      const page = await open({
+        path: "exports",
+        init: () => delete globalThis.showSaveFilePicker,
+      });
+      await page.getByRole("button", { name: "Export issues.csv" }).click();
+      const save = page.getByRole("button", { name: "Save issues.csv" });
+      await save.waitFor();
+      const box = await save.boundingBox();
+      await page.mouse.move(box.x + 5, box.y + 5);
+      await page.mouse.down();
+      await page.waitForTimeout(1200);
+      await Promise.all([page.waitForEvent("download"), page.mouse.up()]);
+    },
+  ],
+  [
     "an export goes on after broken connections, and has every record once",
     async ({ server, browser }) => {
       const { origin, close, cut } = await proxyTo(server, {

@@ -405,4 +405,30 @@ export const shell = [
       await title(page, "Create people");
     },
   ],
+  [
+    "a link of the navigation is pressed while the named views come",
+    async ({ open }) => {
+      const page = await open({ path: "nowhere" });
+      let come = () => {};
+      const coming = new Promise((resolve) => (come = resolve));
+      const views = [{ id: "v", name: "Late", list: "issues", query: "", scope: "domain" }];
+      await page.route(/\/v1\/acme\/views/, async (route) => {
+        await coming;
+        await route.fulfill({ json: { views } });
+      });
+      await keys(page, "g", "e");
+      await title(page, "Exports");
+      const box = await page.locator("nav a", { hasText: "Imports" }).boundingBox();
+      await page.mouse.move(box.x + 10, box.y + 10);
+      await page.mouse.down();
+      // The first issue of the view is asked for when its link was drawn, or waits to be.
+      const counted = page.waitForResponse(/\/v1\/acme\/issues\?page-size=1/);
+      come();
+      await counted;
+      await page.waitForTimeout(200);
+      await page.mouse.up();
+      await title(page, "Imports");
+      await page.locator("nav a.view", { hasText: "Late" }).waitFor();
+    },
+  ],
 ];

@@ -214,8 +214,9 @@ export const overview = [
   [
     "the overview asks for little, and nothing at first that is below",
     async ({ open }) => {
-      const page = await open({ path: "exports" });
-      await title(page, "Exports");
+      // A page that asks for nothing.
+      const page = await open({ path: "nowhere" });
+      await title(page, "Not here");
       // On a slow machine, the overview asks some of them again before it is whole.
       const asked = new Set();
       page.on(

@@ -134,7 +134,8 @@ export const v2 = (/** @type {string} */ rest) => `v2/${session.domain}/${rest}`
 
 /** The query of these parameters; empty ones are left out. @param {Record<string, any>} params */
 export function query(params) {
-  const text = new URLSearchParams(pairsOf(params)).toString();
+  // A plus in an identity is one of a phone number, and no blank.
+  const text = new URLSearchParams(pairsOf(params)).toString().replaceAll("+", "%20");
   return text && `?${text}`;
 }
 /** The same as names and texts. @param {Record<string, any>} params */

@@ -156,11 +156,8 @@ impl Client {
     ) -> Result<Body, ClientError> {
         let mut tries = 1;
         loop {
-            let mut request = self.request(Method::GET, url).header("accept", accept);
-            if !query.is_empty() {
-                request = request.query(query);
-            }
-            let sent = request.send().await;
+            let request = self.request(Method::GET, &with_query(url, query));
+            let sent = request.header("accept", accept).send().await;
             let response = sent.map_err(|error| transport_error(&self.base, &error))?;
             if response.status().is_success() {
                 return Ok(Body::new(self.base.clone(), response));
@@ -342,6 +339,20 @@ pub(crate) fn parse_url(text: &str) -> Result<Url, ClientError> {
         return Err(invalid("it has neither a query nor a fragment"));
     }
     Ok(url)
+}
+
+/// The address with these parameters. A blank is `%20`, because the API takes a plus in an identity
+/// for that of a phone number.
+fn with_query(url: &str, query: &[(&str, &str)]) -> String {
+    match Url::parse_with_params(url, query) {
+        Ok(mut whole) if !query.is_empty() => {
+            let text = whole.query().map(|text| text.replace('+', "%20"));
+            whole.set_query(text.as_deref());
+            whole.into()
+        }
+        // The request says what is wrong with an address that is none.
+        _ => url.to_owned(),
+    }
 }
 
 fn is_loopback(url: &Url) -> bool {

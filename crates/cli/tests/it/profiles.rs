@@ -15,6 +15,7 @@ on_each_store!(blocking:
     a_faulty_row_fails_alone,
     a_faulty_row_fails_alone_or_loses_its_faulty_fields,
     a_table_with_rounded_ids_changes_nothing,
+    a_profile_is_exported_by_a_phone_number_with_blanks,
     profiles_are_exported_moved_to_another_server_and_found,
     a_dry_run_shows_what_would_change_and_is_run,
 );
@@ -284,6 +285,19 @@ fn a_table_with_rounded_ids_changes_nothing() {
         );
     }
     assert_eq!(imports_of(&server), 0);
+}
+
+fn a_profile_is_exported_by_a_phone_number_with_blanks() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let person = r#"{"identities":[{"phone_number":"+49 (30) 1234-5678"}]}"#;
+    workdir.write("one.jsonl", format!("{person}\n"));
+    server.good(&["bulk", "submit", "create_core_profiles", "one.jsonl", "--wait"]);
+    for number in ["+49 30 12345678", "0049 30 12345678"] {
+        let param = format!("identity=phone_number:{number}");
+        let found = server.good(&["profiles", "export", "--param", &param]);
+        assert_eq!(found.lines().count(), 1, "{number}");
+    }
 }
 
 fn profiles_are_exported_moved_to_another_server_and_found() {

@@ -134,7 +134,7 @@ export const v2 = (/** @type {string} */ rest) => `v2/${session.domain}/${rest}`
 
 /** The query of these parameters; empty ones are left out. @param {Record<string, any>} params */
 export function query(params) {
-  // A plus in an identity is one of a phone number, and no blank.
+  // A blank is %20, because the API reads a plus in an identity as that of a phone number.
   const text = new URLSearchParams(pairsOf(params)).toString().replaceAll("+", "%20");
   return text && `?${text}`;
 }

@@ -258,7 +258,7 @@ class ExportsScreen {
     ];
   }
   drawMine() {
-    // What is left of one that runs is said by the clock.
+    // A running export says how much time is left, and that changes with the clock.
     const known = downloads.map(({ list, state, records, bytes, problem, blob, file }) => [
       [list.name, list.total, state, records, bytes, problem, Boolean(blob), Boolean(file)],
       state === "running" && Date.now(),

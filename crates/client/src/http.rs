@@ -341,8 +341,8 @@ pub(crate) fn parse_url(text: &str) -> Result<Url, ClientError> {
     Ok(url)
 }
 
-/// The address with these parameters. A blank is `%20`, because the API takes a plus in an identity
-/// for that of a phone number.
+/// The address with these parameters. A blank is `%20`, because the API reads a plus in an identity
+/// as that of a phone number.
 fn with_query(url: &str, query: &[(&str, &str)]) -> String {
     match Url::parse_with_params(url, query) {
         Ok(mut whole) if !query.is_empty() => {
@@ -350,7 +350,7 @@ fn with_query(url: &str, query: &[(&str, &str)]) -> String {
             whole.set_query(text.as_deref());
             whole.into()
         }
-        // The request says what is wrong with an address that is none.
+        // If the address is not a URL, the error comes when the request is sent.
         _ => url.to_owned(),
     }
 }

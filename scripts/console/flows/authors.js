@@ -88,7 +88,7 @@ export const authors = [
         await page.getByLabel("Find people").fill(text);
         await page.keyboard.press("Enter");
         await page.waitForURL((url) => url.hash.includes(new URLSearchParams({ q: text })));
-        // Until then the list of before is there, which may have the same person.
+        // Until then the page shows the list of the search before, which may have the same person.
         await page.locator("main:not([aria-busy])").waitFor();
         await settled(page, 1);
         await page.locator(".person-row", { hasText: name }).waitFor();

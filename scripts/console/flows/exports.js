@@ -123,7 +123,7 @@ export const exports = [
     },
   ],
   [
-    "a button of an export is pressed for longer than a redraw takes to come",
+    "a press on a button of an export outlasts its redraws",
     async ({ open }) => {
       const page = await open({
         path: "exports",

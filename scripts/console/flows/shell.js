@@ -421,7 +421,7 @@ export const shell = [
       const box = await page.locator("nav a", { hasText: "Imports" }).boundingBox();
       await page.mouse.move(box.x + 10, box.y + 10);
       await page.mouse.down();
-      // The first issue of the view is asked for when its link was drawn, or waits to be.
+      // The console counts the issues of a view after it drew the link, or put that off.
       const counted = page.waitForResponse(/\/v1\/acme\/issues\?page-size=1/);
       come();
       await counted;
